@@ -1,0 +1,67 @@
+# Needs Python 3.11 or newer and make. Every target that needs the environment sets it up first.
+
+# The first Python that is new enough; choose another with `make venv PYTHON=python3.12`.
+PYTHON ?= $(shell for python in python3 python3.13 python3.12 python3.11 python; do \
+	if $$python -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then \
+	echo $$python; break; fi; done)
+
+VENV := .venv
+BIN := $(VENV)/bin
+# Touched when the environment matches the two files that describe it.
+READY := $(VENV)/.ready
+
+# More arguments for pytest: `make test ARGS="-k king -x"`.
+ARGS ?=
+MINUTES ?= 30
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo test test-all lint format bench results fuzz clean
+
+help: ## list these targets
+	@echo "usage: make TARGET"; echo
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | \
+		while IFS='|' read -r name text; do printf '%-12s %s\n' "$$name" "$$text"; done
+
+venv: $(READY) ## set up .venv with the pinned versions (other targets do it by themselves)
+
+$(READY): pyproject.toml constraints.txt
+	@test -x $(BIN)/pip || test -n "$(PYTHON)" || \
+		{ echo "Python 3.11 or newer is needed; name it with PYTHON=..." >&2; exit 1; }
+	@echo "Setting up $(VENV) (the first time this downloads several hundred MB)"
+	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
+		-c constraints.txt -e '.[train,dev]'
+	@touch $@
+	@echo "$(VENV) is ready: $$($(BIN)/python --version)"
+
+demo: $(READY) ## learn the practice table and measure the policy, about three minutes
+	@$(BIN)/cuckoo demo
+
+test: $(READY) ## the quick tests, under ten minutes
+	@$(BIN)/python -m pytest -m "not slow" $(ARGS)
+
+test-all: $(READY) ## every test, the slow ones too
+	@$(BIN)/python -m pytest $(ARGS)
+
+lint: $(READY) ## style, format, types, and who may import whom
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
+	@$(BIN)/lint-imports --no-logo
+
+format: $(READY) ## put the code into the project's format
+	@$(BIN)/ruff check --fix-only --quiet
+	@$(BIN)/ruff format
+
+bench: $(READY) ## measure speed on this machine
+	@$(BIN)/python benchmarks/bench.py
+
+results: $(READY) ## measure every published figure again, hours
+	@$(BIN)/python benchmarks/results.py
+
+fuzz: $(READY) ## random games against the plain referee for MINUTES (30)
+	@$(BIN)/python benchmarks/fuzz.py --minutes $(MINUTES)
+
+clean: ## remove build artefacts and caches (keeps .venv and runs)
+	@rm -rf build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	@find . -name __pycache__ -type d -not -path './$(VENV)/*' -prune -exec rm -rf {} +

@@ -1,0 +1,275 @@
+"""Many games at once: the engine's own loop, for training, evaluation and people who write their own.
+
+A :class:`Batch` steps thousands of games with one call. Seats can be played from outside (the caller passes
+actions) or by data agents (:mod:`cuckoo_env.autoplay`), which are stepped inside until the next outside
+seat is to act. Games of several rule sets and table sizes can share a batch.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from cuckoo_env import seeding
+from cuckoo_env.autoplay import OUTSIDE, PLAYER, choose, uniform
+from cuckoo_env.compiled import available_cores, entry, helper, in_slices
+from cuckoo_env.engine import (
+    NOBODY,
+    OVER,
+    apply,
+    begin_game,
+    compile_rules,
+    is_in,
+    new_games,
+)
+from cuckoo_env.engine import TRUNCATED as GAME_TRUNCATED
+from cuckoo_env.observation import Layout, encode, sections_of, write_mask
+from cuckoo_env.rules import FinalTie, Rules, RulesError
+
+LEAVE: Final = -1
+"""The "action" that leaves a game as it is."""
+RESTART: Final = -2
+"""The "action" that gives a game up and starts the next one, from the game's own generator."""
+
+# What `done` says of a game.
+PLAYING: Final = 0
+ENDED: Final = 1
+CUT_SHORT: Final = 2
+"""Truncated by ``max_rounds``."""
+
+
+@helper
+def _is_settled(g: Any, r: Any, settles: int, plan: Any, row: int) -> bool:
+    """Whether the game is over, or no outside seat can gain or lose any more."""
+    if int(g.phase) == OVER:
+        return True
+    if not settles:
+        return False
+    for seat in range(int(r.seats)):
+        if int(plan[row, seat].kind) == OUTSIDE and is_in(g, seat):
+            return False
+    return True
+
+
+@helper
+def _note_result(g: Any, r: Any, i: int, done: Any, returns: Any, winners: Any) -> None:
+    """Keep what each seat takes from a game that ends here; a seat that is out has lost its stakes."""
+    done[i] = CUT_SHORT if int(g.result) == GAME_TRUNCATED else ENDED
+    for seat in range(int(r.seats)):
+        winners[i, seat] = g.won[seat]
+        if int(g.phase) == OVER:
+            returns[i, seat] = g.payoff[seat]
+        elif is_in(g, seat):
+            returns[i, seat] = np.nan
+        else:
+            returns[i, seat] = -float(r.stake) * int(g.staked[seat])
+
+
+@entry
+def _find_illegal(mask: Any, actions: Any) -> int:
+    """The first game whose action is not legal, or -1."""
+    for i in range(actions.shape[0]):
+        action = int(actions[i])
+        if action != LEAVE and action != RESTART:
+            if action < 0 or action >= mask.shape[1] or not mask[i, action]:
+                return i
+    return -1
+
+
+@entry
+def _run(
+    games: Any, rules: Any, layout: Any, sections: Any, settles: Any, plan: Any, plan_of: Any, dice: Any,
+    actions: Any, observation: Any, mask: Any, seats: Any, done: Any, returns: Any, winners: Any,
+    renew: bool, start: int, stop: int,
+) -> None:  # fmt: skip
+    """Take the actions in the games ``start`` to ``stop - 1``, and play on to the next outside seat's turn."""
+    for i in range(start, stop):
+        action = int(actions[i])
+        if action == LEAVE:
+            continue
+        g = games[i]
+        r = rules[g.rules]
+        done[i] = PLAYING
+        if action == RESTART:
+            begin_game(g, r)
+        else:
+            apply(g, r, action)
+        row = int(plan_of[i])
+        while True:
+            if _is_settled(g, r, int(settles[g.rules]), plan, row):
+                _note_result(g, r, i, done, returns, winners)
+                if not renew:
+                    _stand_still(mask, seats, i)
+                    break
+                begin_game(g, r)
+            seat = int(g.seat)
+            encode(g, r, layout[0], sections, seat, observation, i)
+            write_mask(g, r, mask, i)
+            if int(plan[row, seat].kind) == OUTSIDE:
+                seats[i] = seat
+                break
+            luck = uniform(dice, i)
+            apply(g, r, choose(plan[row, seat], layout[0], observation, mask, i, luck))
+
+
+@helper
+def _stand_still(mask: Any, seats: Any, i: int) -> None:
+    seats[i] = NOBODY
+    for action in range(mask.shape[1]):
+        mask[i, action] = 0
+
+
+def everyone_outside(max_seats: int) -> npt.NDArray[np.void]:
+    """The seat plan in which the caller plays every seat: (1, max_seats) of ``PLAYER``."""
+    return np.zeros((1, max_seats), PLAYER)
+
+
+def return_settles(rules: Rules) -> bool:
+    """Whether a seat that is out can no longer gain or lose: not where games are carried or truncated."""
+    return rules.final_tie not in (FinalTie.CARRY, FinalTie.CARRY_STAKE) and rules.max_rounds is None
+
+
+class Batch:
+    """Many games, stepped together.
+
+    Attributes:
+        observations: (games, layout.size) float32, what the seat to act sees.
+        masks: (games, layout.n_actions) int8, its legal actions; all zeros where a game stands still.
+        seats: (games,) int16, the seat to act; -1 where a game is over and was not renewed.
+        done: (games,) int8, whether a game ended in the last step: 0, ``ENDED`` or ``CUT_SHORT``.
+        returns: (games, max_seats) float64, what each seat takes from the game that ended last: what it took
+            from the pot less its stakes; NaN for seats whose return was not settled yet.
+        layout: the layout of the observations.
+
+        winners: (games, max_seats) int8, 1 for each winner of the game that ended last: none where nobody won,
+            or where the game was given up before its end because the outside seats' returns were settled.
+
+    The arrays are overwritten by every step; copy what you keep.
+
+    Example:
+        >>> import numpy as np
+        >>> batch = Batch("practice-table", games=1000, seed=7)
+        >>> batch.step(np.zeros(1000, np.int8))  # everyone keeps
+        >>> batch.seats[:3].tolist()
+        [1, 1, 1]
+    """
+
+    def __init__(
+        self,
+        rules: Rules | str | Sequence[Rules | str],
+        games: int,
+        *,
+        seed: int | None = None,
+        plan: npt.NDArray[np.void] | None = None,
+        plan_of: npt.NDArray[np.integer[Any]] | None = None,
+        max_seats: int | None = None,
+        with_rules: bool = False,
+        n_actions: int | None = None,
+        renew: bool = True,
+        settle_early: bool = False,
+        threads: int | None = None,
+    ) -> None:
+        """Make the batch and start all games.
+
+        Args:
+            rules: one rule set, or several that the games take in turn (game ``i`` plays ``i`` modulo their number).
+            games: how many games.
+            seed: game ``i`` is the single game seeded with ``seeding.derive(seed, i)``; None for a random one.
+            plan: who plays: (rows, max_seats) of ``PLAYER``; by default the caller plays every seat.
+            plan_of: the row of the plan for each game; by default ``i`` modulo the number of rows.
+            max_seats: seats in the observation and the results; by default as many as the largest table.
+            with_rules: whether the observation carries the rules.
+            n_actions: size of the action space; by default 2, or 5 where any rule set has responses.
+            renew: start the next game where one ends.
+            settle_early: end a game as soon as no outside seat can gain or lose any more.
+            threads: threads to use; by default one a core.
+
+        Raises:
+            ValueError: for a value that cannot be used, naming it.
+        """
+        several = [rules] if isinstance(rules, Rules | str) else list(rules)
+        self.rules = tuple(Rules.parse(each) for each in several)
+        if games < 1:
+            raise ValueError(f"games: {games} is refused; accepted: a whole number from 1")
+        self.layout = _common_layout(self.rules, max_seats, with_rules, n_actions)
+        seats, self._threads = self.layout.max_seats, threads or available_cores()
+        self._renew = renew
+        self._table = np.concatenate([compile_rules(each) for each in self.rules])
+        self._sections = sections_of(self.layout, self.rules)
+        self._settles = np.array([settle_early and return_settles(r) for r in self.rules], np.int8)
+        self._games = new_games(games, seats, recording=False)
+        self._games["rules"] = np.arange(games) % len(self.rules)
+        self._plan = everyone_outside(seats) if plan is None else plan
+        self._plan_of = np.asarray(np.arange(games) % len(self._plan) if plan_of is None else plan_of, np.int32)
+        self._check_plan()
+        self.observations = np.zeros((games, self.layout.size), np.float32)
+        self.masks = np.zeros((games, self.layout.n_actions), np.int8)
+        self.seats = np.full(games, NOBODY, np.int16)
+        self.done = np.zeros(games, np.int8)
+        self.returns = np.zeros((games, seats), np.float64)
+        self.winners = np.zeros((games, seats), np.int8)
+        self.reset(seed)
+
+    def __len__(self) -> int:
+        """The number of games."""
+        return len(self._games)
+
+    def _check_plan(self) -> None:
+        games, (rows, seats) = len(self._games), self._plan.shape
+        if seats < self.layout.max_seats or len(self._plan_of) != games or not (self._plan_of < rows).all():
+            raise ValueError(f"plan: {rows} rows of {seats} seats do not fit {games} games of {self.layout.max_seats}")
+        outside = self._plan["kind"] == OUTSIDE
+        for row, which in zip(self._plan_of, self._games["rules"], strict=True):
+            if not outside[row, : self.rules[which].seats].any():
+                raise ValueError("plan: every game needs a seat that is played from outside")
+
+    def reset(self, seed: int | None = None) -> None:
+        """Start all games afresh, from a new seed."""
+        seeds = seeding.derive_many(seeding.check_seed(seed), len(self))
+        self._games["rng"][:, :2] = seeding.generator_words(seeds, seeding.CARDS)
+        self._dice = seeding.generator_words(seeds, seeding.CHOICES)
+        self._step(np.full(len(self), RESTART, np.int8))
+
+    def step(self, actions: npt.NDArray[np.integer[Any]]) -> None:
+        """Take one action in every game, and play on to the next turn of a seat played from outside.
+
+        Args:
+            actions: (games,) whole numbers: legal actions, ``LEAVE`` or ``RESTART``.
+
+        Raises:
+            ValueError: for an illegal action, naming the legal ones; no game has moved then.
+        """
+        actions = np.asarray(actions)
+        if actions.shape != (len(self),) or actions.dtype.kind not in "iu":
+            raise ValueError(f"actions: {actions.dtype} {actions.shape} is refused; accepted: ({len(self)},) integers")
+        bad = _find_illegal(self.masks, actions)
+        if bad >= 0:
+            legal = np.flatnonzero(self.masks[bad]).tolist()
+            raise ValueError(f"actions: {actions[bad]} is illegal in game {bad}; accepted: {legal}")
+        self._step(actions)
+
+    def _step(self, actions: npt.NDArray[np.integer[Any]]) -> None:
+        arguments = (
+            self._games, self._table, self.layout.offsets, self._sections, self._settles, self._plan,
+            self._plan_of, self._dice, actions, self.observations, self.masks, self.seats, self.done,
+            self.returns, self.winners, self._renew,
+        )  # fmt: skip
+        in_slices(functools.partial(_run, *arguments), len(self), self._threads)
+
+
+def _common_layout(
+    rules: tuple[Rules, ...], max_seats: int | None, with_rules: bool, n_actions: int | None
+) -> Layout:
+    """One layout that every rule set of the batch fits."""
+    if not rules:
+        raise RulesError("rules: [] is refused; accepted: at least one rule set")
+    own = [Layout.of(each, max_seats=max_seats, with_rules=with_rules, n_actions=n_actions) for each in rules]
+    return Layout(
+        max_seats=max(layout.max_seats for layout in own),
+        with_rules=with_rules,
+        n_actions=max(layout.n_actions for layout in own),
+    )

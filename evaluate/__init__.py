@@ -1,0 +1,1 @@
+"""How good a way of playing is: sampled games, errors, reports."""

@@ -1,0 +1,1 @@
+"""The practice table: a person against agents."""

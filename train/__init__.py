@@ -1,0 +1,1 @@
+"""Learning to play: environments for learners, PPO, and what comes after it."""
