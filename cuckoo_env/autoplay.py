@@ -28,7 +28,7 @@ its swap as dealer asks a seat (it has no stock to draw from)."""
 
 @helper
 def uniform(dice: Any, i: int) -> float:
-    """The next random number from 0 to 1 (exclusive) of the dice of game ``i``: 32 bits are enough for a choice."""
+    """The next random number, from 0 up to 1, of the dice of game ``i``: 32 bits do for a choice."""
     return float(random_word(dice[i])) / 4294967296.0
 
 
@@ -76,13 +76,15 @@ def _faces_a_shown_king(layout: Any, observation: Any, i: int) -> bool:
     """Whether the nearest seat still in, on the left, holds a king that lies open."""
     for seat in range(1, int(layout.max_seats)):
         if observation[i, int(layout.in_play) + seat] > 0:
-            shown = observation[i, int(layout.shown) + seat] > 0
-            return shown and observation[i, int(layout.known) + seat * N_RANKS + KING - 1] > 0
+            king = int(layout.known) + seat * N_RANKS + KING - 1
+            return bool(observation[i, int(layout.shown) + seat] * observation[i, king] > 0)
     return False
 
 
 @entry
-def choose_many(players: Any, which: Any, layout: Any, observation: Any, mask: Any, luck: Any, actions: Any) -> None:
+def choose_many(
+    players: Any, which: Any, layout: Any, observation: Any, mask: Any, luck: Any, actions: Any
+) -> None:
     """Let ``players[which[i]]`` choose ``actions[i]`` for every row ``i``."""
     for i in range(actions.shape[0]):
         actions[i] = choose(players[which[i]], layout[0], observation, mask, i, luck[i])

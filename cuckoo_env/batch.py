@@ -16,7 +16,7 @@ import numpy.typing as npt
 
 from cuckoo_env import seeding
 from cuckoo_env.autoplay import OUTSIDE, PLAYER, choose, uniform
-from cuckoo_env.compiled import available_cores, entry, helper, in_slices
+from cuckoo_env.compiled import available_cores, entry, helper, in_slices, inlined
 from cuckoo_env.engine import (
     NOBODY,
     OVER,
@@ -42,7 +42,7 @@ CUT_SHORT: Final = 2
 """Truncated by ``max_rounds``."""
 
 
-@helper
+@inlined
 def _is_settled(g: Any, r: Any, settles: int, plan: Any, row: int) -> bool:
     """Whether the game is over, or no outside seat can gain or lose any more."""
     if int(g.phase) == OVER:
@@ -55,7 +55,7 @@ def _is_settled(g: Any, r: Any, settles: int, plan: Any, row: int) -> bool:
     return True
 
 
-@helper
+@inlined
 def _note_result(g: Any, r: Any, i: int, done: Any, returns: Any, winners: Any) -> None:
     """Keep what each seat takes from a game that ends here; a seat that is out has lost its stakes."""
     done[i] = CUT_SHORT if int(g.result) == GAME_TRUNCATED else ENDED
@@ -74,9 +74,10 @@ def _find_illegal(mask: Any, actions: Any) -> int:
     """The first game whose action is not legal, or -1."""
     for i in range(actions.shape[0]):
         action = int(actions[i])
-        if action != LEAVE and action != RESTART:
-            if action < 0 or action >= mask.shape[1] or not mask[i, action]:
-                return i
+        if action == LEAVE or action == RESTART:
+            continue
+        if action < 0 or action >= mask.shape[1] or not mask[i, action]:
+            return i
     return -1
 
 
@@ -86,7 +87,7 @@ def _run(
     actions: Any, observation: Any, mask: Any, seats: Any, done: Any, returns: Any, winners: Any,
     renew: bool, start: int, stop: int,
 ) -> None:  # fmt: skip
-    """Take the actions in the games ``start`` to ``stop - 1``, and play on to the next outside seat's turn."""
+    """Take the actions in the games ``start`` to ``stop - 1``, and play on to an outside seat's turn."""
     for i in range(start, stop):
         action = int(actions[i])
         if action == LEAVE:
@@ -130,7 +131,9 @@ def everyone_outside(max_seats: int) -> npt.NDArray[np.void]:
 
 def return_settles(rules: Rules) -> bool:
     """Whether a seat that is out can no longer gain or lose: not where games are carried or truncated."""
-    return rules.final_tie not in (FinalTie.CARRY, FinalTie.CARRY_STAKE) and rules.max_rounds is None
+    return (
+        rules.final_tie not in (FinalTie.CARRY, FinalTie.CARRY_STAKE) and rules.max_rounds is None
+    )
 
 
 class Batch:
@@ -145,8 +148,8 @@ class Batch:
             from the pot less its stakes; NaN for seats whose return was not settled yet.
         layout: the layout of the observations.
 
-        winners: (games, max_seats) int8, 1 for each winner of the game that ended last: none where nobody won,
-            or where the game was given up before its end because the outside seats' returns were settled.
+        winners: (games, max_seats) int8, 1 for each winner of the game that ended last: none where
+            nobody won, or where the game ended early because the outside seats' returns were settled.
 
     The arrays are overwritten by every step; copy what you keep.
 
@@ -176,9 +179,9 @@ class Batch:
         """Make the batch and start all games.
 
         Args:
-            rules: one rule set, or several that the games take in turn (game ``i`` plays ``i`` modulo their number).
+            rules: one rule set, or several that the games take in turn.
             games: how many games.
-            seed: game ``i`` is the single game seeded with ``seeding.derive(seed, i)``; None for a random one.
+            seed: game ``i`` is the single game seeded with ``seeding.derive(seed, i)``; None: random.
             plan: who plays: (rows, max_seats) of ``PLAYER``; by default the caller plays every seat.
             plan_of: the row of the plan for each game; by default ``i`` modulo the number of rows.
             max_seats: seats in the observation and the results; by default as many as the largest table.
@@ -204,7 +207,9 @@ class Batch:
         self._games = new_games(games, seats, recording=False)
         self._games["rules"] = np.arange(games) % len(self.rules)
         self._plan = everyone_outside(seats) if plan is None else plan
-        self._plan_of = np.asarray(np.arange(games) % len(self._plan) if plan_of is None else plan_of, np.int32)
+        self._plan_of = np.asarray(
+            np.arange(games) % len(self._plan) if plan_of is None else plan_of, np.int32
+        )
         self._check_plan()
         self.observations = np.zeros((games, self.layout.size), np.float32)
         self.masks = np.zeros((games, self.layout.n_actions), np.int8)
@@ -220,8 +225,14 @@ class Batch:
 
     def _check_plan(self) -> None:
         games, (rows, seats) = len(self._games), self._plan.shape
-        if seats < self.layout.max_seats or len(self._plan_of) != games or not (self._plan_of < rows).all():
-            raise ValueError(f"plan: {rows} rows of {seats} seats do not fit {games} games of {self.layout.max_seats}")
+        if (
+            seats < self.layout.max_seats
+            or len(self._plan_of) != games
+            or not (self._plan_of < rows).all()
+        ):
+            raise ValueError(
+                f"plan: {rows} rows of {seats} seats do not fit {games} games of {self.layout.max_seats}"
+            )
         outside = self._plan["kind"] == OUTSIDE
         for row, which in zip(self._plan_of, self._games["rules"], strict=True):
             if not outside[row, : self.rules[which].seats].any():
@@ -245,7 +256,9 @@ class Batch:
         """
         actions = np.asarray(actions)
         if actions.shape != (len(self),) or actions.dtype.kind not in "iu":
-            raise ValueError(f"actions: {actions.dtype} {actions.shape} is refused; accepted: ({len(self)},) integers")
+            raise ValueError(
+                f"actions: {actions.dtype} {actions.shape} is refused; accepted: ({len(self)},) integers"
+            )
         bad = _find_illegal(self.masks, actions)
         if bad >= 0:
             legal = np.flatnonzero(self.masks[bad]).tolist()
@@ -267,7 +280,10 @@ def _common_layout(
     """One layout that every rule set of the batch fits."""
     if not rules:
         raise RulesError("rules: [] is refused; accepted: at least one rule set")
-    own = [Layout.of(each, max_seats=max_seats, with_rules=with_rules, n_actions=n_actions) for each in rules]
+    own = [
+        Layout.of(each, max_seats=max_seats, with_rules=with_rules, n_actions=n_actions)
+        for each in rules
+    ]
     return Layout(
         max_seats=max(layout.max_seats for layout in own),
         with_rules=with_rules,

@@ -21,14 +21,13 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import CellType, FunctionType
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import numba
-from numba import config as numba_config
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-INTERPRETED: Final = bool(numba_config.DISABLE_JIT)
+INTERPRETED: Final = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 """Whether ``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, for a debugger."""
 
 SOURCES: Final = (
@@ -58,15 +57,23 @@ _DIGEST: Final = sources_digest()
 
 def helper(function: F) -> F:
     """Compile a function that only compiled functions call."""
-    return numba.njit(nogil=True)(function)  # type: ignore[no-any-return]
+    return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
+
+
+def inlined(function: F) -> F:
+    """Compile a helper that is handed whole arrays, by copying it into its caller.
+
+    A call would count references to each array, which costs more than most such helpers do.
+    """
+    return cast(F, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
 
 
 def entry(function: F) -> F:
     """Compile a function that Python calls, keeping the machine code on disk."""
     if INTERPRETED:
         return function
-    compiled = numba.njit(nogil=True, cache=True)(_with_digest(function))
-    return _announcing(compiled)
+    compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(_with_digest(function))
+    return cast(F, _announcing(compiled))
 
 
 def _with_digest(function: Any) -> FunctionType:
@@ -100,7 +107,8 @@ def _announcing(dispatcher: Any) -> Any:
 
 @functools.cache
 def _announce_compiling() -> None:
-    print("cuckoo: compiling the game for this machine, once ...", file=sys.stderr, flush=True)
+    sys.stderr.write("cuckoo: compiling the game for this machine, once ...\n")
+    sys.stderr.flush()
 
 
 _MIN_SLICE: Final = 1024

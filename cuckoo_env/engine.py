@@ -25,7 +25,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from cuckoo_env.cards import JACK, KING, N_RANKS, N_SUITS, PACK, QUEEN, UNKNOWN
+from cuckoo_env.cards import JACK, KING, N_RANKS, PACK, QUEEN, UNKNOWN
 from cuckoo_env.compiled import entry, helper
 from cuckoo_env.rules import (
     Ace,
@@ -130,6 +130,7 @@ BY_CUT: Final = -2
 NOBODY: Final = -1
 NO_CARD: Final = -1
 
+_FIRST_DEALERS: Final = {FirstDealer.LOT: BY_LOT, FirstDealer.CUT: BY_CUT}
 _JOINT, _REPLAY, _CUT, _CARRY_STAKE, _CARRY = range(5)
 _FINAL_TIES: Final = {
     FinalTie.JOINT: _JOINT,
@@ -138,6 +139,7 @@ _FINAL_TIES: Final = {
     FinalTie.CARRY_STAKE: _CARRY_STAKE,
     FinalTie.CARRY: _CARRY,
 }
+
 
 def _records(fields: list[tuple[Any, ...]]) -> np.dtype[np.void]:
     """A record type whose items have attributes also outside compiled code.
@@ -273,7 +275,7 @@ def compile_rules(rules: Rules) -> npt.NDArray[np.void]:
     dealer = rules.first_dealer
     row["seats"], row["lives"], row["decks"] = rules.seats, rules.lives, rules.decks
     row["step"] = 1 if rules.direction is Direction.LEFT else -1
-    row["first_dealer"] = {FirstDealer.LOT: BY_LOT, FirstDealer.CUT: BY_CUT}.get(dealer, dealer)  # type: ignore[call-overload]
+    row["first_dealer"] = _FIRST_DEALERS[dealer] if isinstance(dealer, FirstDealer) else dealer
     row["max_rounds"] = rules.max_rounds or 0
     row["stake"] = rules.stake
     row["strength"], row["power"] = _strengths(rules), _powers(rules)
@@ -314,7 +316,9 @@ def random_word(rng: Any) -> Any:
     product = (s0 * _MULTIPLIER) & _MASK32
     word = (_rotate(product, _FIVE, np.uint64(27)) * _FIVE) & _MASK32
     s1 = s1 ^ s0
-    rng[0] = np.uint32(_rotate(s0, np.uint64(26), np.uint64(6)) ^ s1 ^ ((s1 << np.uint64(9)) & _MASK32))
+    rng[0] = np.uint32(
+        _rotate(s0, np.uint64(26), np.uint64(6)) ^ s1 ^ ((s1 << np.uint64(9)) & _MASK32)
+    )
     rng[1] = np.uint32(_rotate(s1, np.uint64(13), np.uint64(19)))
     return word
 
@@ -330,7 +334,8 @@ def random_below(rng: Any, n: int) -> int:
         while low < reject_below:
             product = random_word(rng) * bound
             low = product & _MASK32
-    return int(product >> np.uint64(32))
+    # Signed: Numba turns sums of signed and unsigned numbers into floats.
+    return np.int64(product >> np.uint64(32))  # type: ignore[return-value]
 
 
 @helper
@@ -352,9 +357,9 @@ def _draw(g: Any, r: Any, drawn: Any, seats: int) -> int:
     if g.script.shape[0] > 1 and _scripted(g):
         return _from_script(g)
     while True:
-        at = random_below(g.rng, PACK * int(r.decks))
-        card, copy = at % PACK, at // PACK
-        gone = 0
+        card, copy, gone = random_below(g.rng, PACK), 0, 0
+        if int(r.decks) > 1:
+            copy = random_below(g.rng, int(r.decks))
         for seat in range(seats):
             gone += int(int(drawn[seat]) == card)
         # Of a card's copies the first `gone` are those already drawn.
@@ -365,11 +370,14 @@ def _draw(g: Any, r: Any, drawn: Any, seats: int) -> int:
 # ---------------------------------------------------------------------------------------------------
 # Words of the rulebook
 
+SUIT_BITS: Final = 2
+"""The four suits take the low bits of a card: a shift is cheaper than a checked division."""
+
 
 @helper
 def rank_of_card(card: int) -> int:
     """The rank, 1 to 13, of a card."""
-    return card // N_SUITS + 1
+    return (card >> SUIT_BITS) + 1
 
 
 @helper
@@ -504,7 +512,7 @@ def _cut_once(g: Any, r: Any, kind: int) -> None:
 def deal(g: Any, r: Any) -> None:
     """Shuffle, give every seat still in one private card, and open the first turn."""
     tell(g, E_ROUND, int(g.dealer), NOBODY, NO_CARD, NO_CARD)
-    _clear_table(g, r)
+    _clear_table(g)
     for seat in range(int(r.seats)):
         if is_in(g, seat):
             card = _draw(g, r, g.card, seat)
@@ -517,19 +525,21 @@ def deal(g: Any, r: Any) -> None:
 
 
 @helper
-def _clear_table(g: Any, r: Any) -> None:
+def _clear_table(g: Any) -> None:
     """Nothing of the last deal is left: neither cards nor what anybody knew."""
     g.stock = NO_CARD
     g.trading = 1
     g.redirected = False
     g.asked = NOBODY
-    seats = int(r.seats)
-    for seat in range(seats):
+    # All the seats there is room for: with a fixed length this compiles to a few wide stores.
+    capacity = g.card.shape[0]
+    for seat in range(capacity):
         g.card[seat] = NO_CARD
         g.outcome[seat] = WAITING
         g.swapped[seat] = False
         g.shown[seat] = False
-        for viewer in range(seats):
+    for seat in range(capacity):
+        for viewer in range(capacity):
             g.known[seat, viewer] = UNKNOWN
 
 

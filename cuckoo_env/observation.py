@@ -19,15 +19,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from cuckoo_env.cards import N_RANKS, RANK_NAMES, UNKNOWN
-from cuckoo_env.compiled import entry, helper
+from cuckoo_env.cards import N_RANKS, RANK_NAMES
+from cuckoo_env.compiled import entry, helper, inlined
 from cuckoo_env.engine import (
     N_ACTIONS,
     NO_CARD,
     NOBODY,
     OUTCOME_NAMES,
     SWAP,
-    is_in,
     legal_actions,
     rank_of_card,
 )
@@ -212,7 +211,12 @@ class Layout:
 
     @classmethod
     def of(
-        cls, rules: Rules, *, max_seats: int | None = None, with_rules: bool = False, n_actions: int | None = None
+        cls,
+        rules: Rules,
+        *,
+        max_seats: int | None = None,
+        with_rules: bool = False,
+        n_actions: int | None = None,
     ) -> Layout:
         """The layout for one rule set: as small as it can be unless told otherwise.
 
@@ -224,7 +228,9 @@ class Layout:
             raise RulesError(f"max_seats: {max_seats} is refused; accepted: {rules.seats} or more")
         if n_actions is not None and n_actions not in {least, N_ACTIONS}:
             raise RulesError(f"n_actions: {n_actions} is refused; accepted: {least} or {N_ACTIONS}")
-        return cls(max_seats=max_seats or rules.seats, with_rules=with_rules, n_actions=n_actions or least)
+        return cls(
+            max_seats=max_seats or rules.seats, with_rules=with_rules, n_actions=n_actions or least
+        )
 
     def fields(self) -> tuple[Field, ...]:
         """The fields of this layout."""
@@ -252,7 +258,11 @@ class Layout:
         """A field of a vector or of a batch of them: (…, width), or (…, max_seats, width) per seat."""
         field = next(field for field in self.fields() if field.name == name)
         part = vector[..., self.slices[name]]
-        return part.reshape(*vector.shape[:-1], self.max_seats, field.width) if field.per_seat else part
+        return (
+            part.reshape(*vector.shape[:-1], self.max_seats, field.width)
+            if field.per_seat
+            else part
+        )
 
     @functools.cached_property
     def offsets(self) -> npt.NDArray[np.void]:
@@ -265,13 +275,22 @@ class Layout:
 
     def names(self) -> list[str]:
         """A name for every number of the vector, such as ``known[1,king]`` or ``trading``."""
-        return [_number_name(self, field, k) for field in self.fields() for k in range(self.length(field))]
+        return [
+            _number_name(field, k) for field in self.fields() for k in range(self.length(field))
+        ]
 
 
 def rules_section(rules: Rules) -> npt.NDArray[np.float32]:
     """The numbers that tell a policy which rules it plays by: the last two fields of the layout."""
-    choices = [float(getattr(rules, name) is value) for name in RULES_IN_VECTOR for value in AXES[name]]
-    numbers = [1 / rules.seats, 1 / rules.lives, 1 / rules.decks, 1 / rules.max_rounds if rules.max_rounds else 0.0]
+    choices = [
+        float(getattr(rules, name) is value) for name in RULES_IN_VECTOR for value in AXES[name]
+    ]
+    numbers = [
+        1 / rules.seats,
+        1 / rules.lives,
+        1 / rules.decks,
+        1 / rules.max_rounds if rules.max_rounds else 0.0,
+    ]
     return np.array(choices + numbers, np.float32)
 
 
@@ -282,7 +301,7 @@ def sections_of(layout: Layout, rules: tuple[Rules, ...]) -> npt.NDArray[np.floa
     return np.stack([rules_section(each) for each in rules])
 
 
-def _number_name(layout: Layout, field: Field, k: int) -> str:
+def _number_name(field: Field, k: int) -> str:
     seat, number = divmod(k, field.width)
     inside = [str(seat)] if field.per_seat else []
     if field.width > 1:
@@ -305,7 +324,7 @@ def _label(field: Field, number: int) -> str:
 # Encoding
 
 
-@helper
+@inlined
 def encode(g: Any, r: Any, layout: Any, sections: Any, viewer: int, out: Any, row: int) -> None:
     """Write what ``viewer`` sees of the game into ``out[row]``, a float32 vector of the layout."""
     for k in range(int(layout.size)):
@@ -322,22 +341,22 @@ def encode(g: Any, r: Any, layout: Any, sections: Any, viewer: int, out: Any, ro
         out[row, int(layout.rule_choices) + k] = sections[int(g.rules), k]
 
 
-@helper
+@inlined
 def _encode_seats(g: Any, r: Any, layout: Any, viewer: int, out: Any, row: int) -> None:
     """The blocks of the seats, from the viewer on in the direction of play."""
-    seats, step = int(r.seats), int(r.step)
+    # Local copies: the compiler cannot know that writing to `out` leaves the records alone.
+    seats, step, lives_at_start = int(r.seats), int(r.step), int(r.lives)
+    known, outcome = int(layout.known) - 1, int(layout.outcome) - 1
+    shown, lives, in_play = int(layout.shown), int(layout.lives), int(layout.in_play)
     seat = viewer
     for relative in range(seats):
-        rank = int(g.known[seat, viewer])
-        if rank != UNKNOWN:
-            out[row, int(layout.known) + relative * N_RANKS + rank - 1] = 1.0
-        if g.shown[seat]:
-            out[row, int(layout.shown) + relative] = 1.0
-        if int(g.outcome[seat]) > 0:
-            out[row, int(layout.outcome) + relative * N_OUTCOMES + int(g.outcome[seat]) - 1] = 1.0
-        if is_in(g, seat):
-            out[row, int(layout.lives) + relative] = int(g.lives[seat]) / int(r.lives)
-            out[row, int(layout.in_play) + relative] = 1.0
+        rank, result, left = int(g.known[seat, viewer]), int(g.outcome[seat]), int(g.lives[seat])
+        # Without branches, which would be guessed wrong half of the time.
+        out[row, known + relative * N_RANKS + max(rank, 1)] = float(min(rank, 1))
+        out[row, outcome + relative * N_OUTCOMES + max(result, 1)] = float(min(result, 1))
+        out[row, shown + relative] = float(g.shown[seat])
+        out[row, lives + relative] = left / lives_at_start
+        out[row, in_play + relative] = float(min(left, 1))
         seat += step
         if seat == seats:
             seat = 0
@@ -365,7 +384,7 @@ def _carried_share(g: Any, r: Any) -> float:
     return 1.0 - int(r.seats) / pot
 
 
-@helper
+@inlined
 def write_mask(g: Any, r: Any, out: Any, row: int) -> None:
     """Write the legal actions of the seat to act into ``out[row]``, as 0 and 1."""
     legal = legal_actions(g, r)
@@ -375,7 +394,14 @@ def write_mask(g: Any, r: Any, out: Any, row: int) -> None:
 
 @entry
 def observe(
-    games: Any, rules: Any, layout: Any, sections: Any, i: int, viewer: int, observation: Any, mask: Any
+    games: Any,
+    rules: Any,
+    layout: Any,
+    sections: Any,
+    i: int,
+    viewer: int,
+    observation: Any,
+    mask: Any,
 ) -> None:
     """Write what ``viewer`` sees of game ``i`` into row 0 of ``observation``, and its mask.
 

@@ -335,7 +335,9 @@ class Preset:
         """
         rules = Rules(**{**self.changes, **changes})
         if not self.admits(rules.seats):
-            accepted = f"{self.fewest}" if self.fewest == self.most else f"{self.fewest} to {self.most}"
+            accepted = (
+                f"{self.fewest}" if self.fewest == self.most else f"{self.fewest} to {self.most}"
+            )
             raise _refusal("seats", rules.seats, f"{accepted} with rules {self.name}")
         return rules
 
@@ -437,7 +439,7 @@ def _check_field(name: str) -> None:
 def _member(name: str, axis: type[StrEnum], value: object) -> StrEnum:
     if value not in list(axis):
         raise _refusal(name, value, f"one of: {', '.join(axis)}")
-    return axis(value)
+    return axis(str(value))
 
 
 def _is_whole(value: object) -> bool:
@@ -480,9 +482,7 @@ def _differences(rules: Rules, base: Rules) -> list[str]:
     """The settings that turn ``base`` into ``rules``, in the order of the fields."""
     ours, theirs = rules.fields(), base.fields()
     theirs["decks"] = default_decks(rules.seats)
-    return [
-        f"{name}={_value_text(value)}" for name, value in ours.items() if value != theirs[name]
-    ]
+    return [f"{name}={_value_text(value)}" for name, value in ours.items() if value != theirs[name]]
 
 
 def _value_text(value: str | float | None) -> str:

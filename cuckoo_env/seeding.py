@@ -51,7 +51,8 @@ def generator_words(seeds: npt.NDArray[np.uint64], stream: int) -> npt.NDArray[n
     """The generator state that each seed starts, for one stream: (seeds, 2) uint32, never both zero."""
     with np.errstate(over="ignore"):
         mixed = _mix(_mix(seeds) + np.uint64(stream) * _GOLDEN)
-    words = np.stack([mixed >> np.uint64(32), mixed & np.uint64(0xFFFFFFFF)], axis=1).astype(np.uint32)
+    halves = [mixed >> np.uint64(32), mixed & np.uint64(0xFFFFFFFF)]
+    words: npt.NDArray[np.uint32] = np.stack(halves, axis=1).astype(np.uint32)
     words[(words == 0).all(axis=1), 1] = 1
     return words
 
