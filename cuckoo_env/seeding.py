@@ -60,7 +60,7 @@ def generator_words(seeds: npt.NDArray[np.uint64], stream: int) -> npt.NDArray[n
 def generator_for(seed: int, stream: int) -> npt.NDArray[np.uint32]:
     """The generator state of a single game: two uint32 words."""
     folded = seed if seed < _WORD else int(_fold(seed)[0])
-    return generator_words(np.array([folded], np.uint64), stream)[0]
+    return generator_words(np.array([folded], np.uint64), stream).reshape(2)
 
 
 def _fold(seed: int) -> npt.NDArray[np.uint64]:
