@@ -1,0 +1,167 @@
+"""Agents by name: one parser for every command.
+
+A spec is a kind, or ``kind:argument``: ``robin``, ``threshold:5``, ``policy:runs/x``. :data:`KINDS`
+is the whole list of kinds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from cuckoo_env.agents.base import Agent, AgentError
+from cuckoo_env.agents.bots import THRESHOLDS, RandomBot, ThresholdBot
+from cuckoo_env.cards import N_RANKS
+from cuckoo_env.rules import Rules
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """A kind of agent: how it is written, what it does, and how one is made.
+
+    Attributes:
+        form: how its spec is written, such as ``threshold:T``.
+        summary: what it does, in a few words.
+        make: from the spec, what stands behind its colon ("" if there is none), and the rules.
+    """
+
+    form: str
+    summary: str
+    make: Callable[[str, str, Rules], Agent]
+
+    @property
+    def takes_argument(self) -> bool:
+        """Whether its spec goes on behind a colon."""
+        return ":" in self.form
+
+
+def _make_random(spec: str, argument: str, rules: Rules) -> Agent:
+    del argument, rules
+    return RandomBot(spec)
+
+
+def _make_named_threshold(spec: str, argument: str, rules: Rules) -> Agent:
+    del argument
+    return ThresholdBot(spec, THRESHOLDS[spec], rules)
+
+
+def _make_threshold(spec: str, argument: str, rules: Rules) -> Agent:
+    if not (argument.isascii() and argument.isdigit() and int(argument) <= N_RANKS):
+        raise _refusal(spec, f"threshold:T, where T is a whole number from 0 to {N_RANKS}")
+    return ThresholdBot(spec, int(argument), rules)
+
+
+def _make_policy(spec: str, argument: str, rules: Rules) -> Agent:
+    try:
+        from cuckoo_env.agents.policy import PolicyAgent  # noqa: PLC0415 - torch, only for policies
+    except ModuleNotFoundError as missing:
+        if missing.name not in {"torch", "safetensors"}:
+            raise
+        raise AgentError(
+            f"agent: {spec} needs {missing.name}; install it with: pip install 'cuckoo-env[train]'"
+        ) from missing
+    return PolicyAgent(argument, rules)
+
+
+KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
+    {
+        "random": Kind(form="random", summary="takes any legal action", make=_make_random),
+        "naive": Kind(form="naive", summary="always keeps", make=_make_named_threshold),
+        "robin": Kind(
+            form="robin", summary="swaps the six lowest ranks", make=_make_named_threshold
+        ),
+        "alex": Kind(
+            form="alex", summary="swaps the seven lowest ranks", make=_make_named_threshold
+        ),
+        "threshold": Kind(
+            form="threshold:T", summary="swaps the T lowest ranks (0 to 13)", make=_make_threshold
+        ),
+        "policy": Kind(
+            form="policy:PATH",
+            summary="a trained policy: its run folder or file",
+            make=_make_policy,
+        ),
+    }
+)
+"""Every kind of agent, by the first word of its spec."""
+
+BOTS: Final = tuple(name for name, kind in KINDS.items() if not kind.takes_argument)
+"""The specs that are complete as they stand."""
+
+
+def parse(spec: str, rules: Rules) -> Agent:
+    """The agent that a spec names, ready for a table with these rules.
+
+    Raises:
+        AgentError: naming the spec and what is accepted; also for a policy that does not fit.
+
+    Example:
+        >>> parse("threshold:3", Rules.parse("aces-high")).swaps
+        (2, 3, 4)
+    """
+    name, colon, argument = spec.strip().partition(":")
+    kind = KINDS.get(name)
+    if kind is None or kind.takes_argument != bool(argument) or bool(colon) != bool(argument):
+        raise _refusal(spec, ", ".join(each.form for each in KINDS.values()))
+    return kind.make(spec.strip(), argument, rules)
+
+
+def lineup(specs: str | Sequence[str], rules: Rules) -> list[Agent]:
+    """An agent for every seat; equal specs share one agent.
+
+    Args:
+        specs: one spec a seat, as a sequence or as text with commas between.
+        rules: the rules of the table.
+
+    Raises:
+        AgentError: for a spec that is refused, or if there is not one for every seat.
+    """
+    named = _split(specs)
+    if len(named) != rules.seats:
+        raise AgentError(
+            f"agents: {len(named)} are refused; accepted: {rules.seats}, one a seat of {rules}"
+        )
+    return _parse_all(named, rules)
+
+
+def fill(against: str | Sequence[str], rules: Rules, seat: int | None) -> list[Agent]:
+    """The agents for all seats but one, in ascending order of seats.
+
+    Fewer specs than seats are taken again from the first.
+
+    Args:
+        against: the specs, as a sequence or as text with commas between.
+        rules: the rules of the table.
+        seat: the seat that is left free; None if it differs from game to game.
+
+    Raises:
+        AgentError: for a spec that is refused, or if there are more than seats.
+
+    Example:
+        >>> [agent.name for agent in fill("robin,alex", Rules(seats=4), 0)]
+        ['robin', 'alex', 'robin']
+    """
+    named, others = _split(against), rules.seats - 1
+    if not 1 <= len(named) <= others:
+        free = "all but the free one" if seat is None else f"all but seat {seat}"
+        raise AgentError(
+            f"against: {len(named)} agents are refused; "
+            f"accepted: 1 to {others}, for {free} of {rules}"
+        )
+    return _parse_all([named[k % len(named)] for k in range(others)], rules)
+
+
+def _split(specs: str | Sequence[str]) -> list[str]:
+    parts = specs.split(",") if isinstance(specs, str) else specs
+    return [part.strip() for part in parts]
+
+
+def _parse_all(specs: Sequence[str], rules: Rules) -> list[Agent]:
+    made = {spec: parse(spec, rules) for spec in dict.fromkeys(specs)}
+    return [made[spec] for spec in specs]
+
+
+def _refusal(spec: str, accepted: str) -> AgentError:
+    return AgentError(f"agent: {spec!r} is refused; accepted: {accepted}")

@@ -1,0 +1,299 @@
+"""The command line: what it prints, and one clear line for everything it cannot use."""
+
+import json
+import subprocess
+import sys
+import types
+
+import pytest
+
+from cuckoo_env import cli
+from cuckoo_env.agents import BOTS
+from cuckoo_env.rules import PRESETS, Rules, RulesError
+
+
+def cuckoo(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:
+    """The exit status, the output and what went to standard error."""
+    status = cli.main(arguments)
+    captured = capsys.readouterr()
+    return status, captured.out, captured.err
+
+
+def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+    status, out, _ = cuckoo(capsys, *arguments)
+    assert status == 0
+    return out
+
+
+# -- Bad input ----------------------------------------------------------------------------------
+
+EVALUATE = ("evaluate", "robin", "robin", "alex")
+BAD = {
+    "unknown command": (("play-chess",), "No such command 'play-chess'"),
+    "unknown option": ((*EVALUATE, "--gamse", "5"), "No such option"),
+    "unknown preset": (("rules", "bridge"), "rules: bridge is refused; accepted: a preset of"),
+    "unknown rule": (("rules", "standard,colour=red"), "field: colour is refused; accepted"),
+    "bad value": (("rules", "standard,king=red"), "king: red is refused; accepted: one of: blocks"),
+    "no value": (("rules", "standard,king"), "rules: king is refused; accepted: field=value"),
+    "combination": (("rules", "le-her,pairs=safe"), "ties: first is refused"),
+    "too many seats": (("rules", "standard,seats=60,decks=1"), "seats: 60 is refused"),
+    "seats of a preset": (("rules", "le-her,seats=3"), "seats: 3 is refused; accepted: 2 with"),
+    "unknown agent": (("evaluate", "robin", "rob", "alex"), "agent: 'rob' is refused; accepted"),
+    "bad threshold": (("evaluate", "threshold:14", "robin", "alex"), "from 0 to 13"),
+    "too few agents": (("evaluate", "robin", "alex"), "agents: 2 are refused; accepted: 3"),
+    "too many agents": ((*EVALUATE, "alex"), "agents: 4 are refused; accepted: 3"),
+    "one agent": (("evaluate", "robin", "--rules", "standard"), "agents: 1 are refused"),
+    "no agents": (("evaluate",), "Missing argument 'AGENT...'"),
+    "no games": ((*EVALUATE, "--games", "0"), "games: 0 is refused; accepted"),
+    "fewer than none": ((*EVALUATE, "--games", "-3"), "games: -3 is refused; accepted"),
+    "half a game": ((*EVALUATE, "--games", "1.5"), "'--games'"),
+    "bad seed": ((*EVALUATE, "--seed", "-1"), "'--seed'"),
+    "dealer out of range": ((*EVALUATE, "--first-dealer", "3"), "first_dealer: 3 is refused"),
+    "dealer by vote": ((*EVALUATE, "--first-dealer", "vote"), "first_dealer: vote is refused"),
+    "short baseline": ((*EVALUATE, "--baseline", "robin"), "agents: 1 are refused; accepted: 3"),
+    "no such policy": (("evaluate", "policy:/no/such", "robin", "alex"), "/no/such"),
+    "text with breaks": (("rules", "a\nb"), "rules: a b is refused"),
+    "train without out": (("train",), "Missing option '--out'"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "expected"), BAD.values(), ids=BAD)
+def test_bad_input_is_one_clear_line(
+    capsys: pytest.CaptureFixture[str], arguments: tuple[str, ...], expected: str
+) -> None:
+    status, out, err = cuckoo(capsys, *arguments)
+    assert status == cli.BAD_INPUT
+    assert out == ""
+    assert err.startswith("cuckoo: ")
+    assert err.count("\n") == 1
+    assert expected in err
+
+
+def test_the_installed_command_says_the_same() -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "cuckoo_env.cli", "rules", "bridge"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stdout) == (2, "")
+    assert run.stderr.startswith("cuckoo: rules: bridge is refused")
+    assert run.stderr.count("\n") == 1
+
+
+def test_training_without_its_libraries_names_the_extra(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in list(sys.modules):
+        if name.split(".")[0] == "torch" or name.startswith(
+            ("cuckoo_env.train.", "cuckoo_env.agents.policy")
+        ):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.delattr("cuckoo_env.train.command", raising=False)
+    for arguments in (
+        ("train", "--out", "x"),
+        ("demo",),
+        ("evaluate", "policy:x", "robin", "alex"),
+    ):
+        status, _, err = cuckoo(capsys, *arguments)
+        assert status == cli.BAD_INPUT
+        assert "pip install 'cuckoo-env[train]'" in err
+        assert err.count("\n") == 1
+
+
+def test_a_missing_library_of_ours_is_a_bug_and_not_told_as_bad_input(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "cuckoo_env.explain", None)
+    monkeypatch.delattr("cuckoo_env.explain", raising=False)
+    with pytest.raises(ImportError):
+        cli.main(["rules", "standard"])
+
+
+def test_an_interrupted_command_says_so(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(text: str) -> Rules:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Rules, "parse", interrupt)
+    status, _, err = cuckoo(capsys, "rules", "standard")
+    assert status == cli.INTERRUPTED
+    assert err == "cuckoo: interrupted\n"
+
+
+def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+    code = "import sys; from cuckoo_env.cli import main; sys.exit(main(['rules', '--json']))"
+    with subprocess.Popen(
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as run:
+        assert run.stdout is not None
+        assert run.stderr is not None
+        run.stdout.close()
+        assert run.stderr.read() == b""
+
+
+# -- Help ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("command", ["rules", "evaluate", "train", "demo"])
+def test_every_command_has_help_with_an_example_and_json(
+    capsys: pytest.CaptureFixture[str], command: str
+) -> None:
+    text = told(capsys, command, "--help")
+    assert f"Example: cuckoo {command} " in text
+    assert "--json" in text
+
+
+def test_the_command_alone_shows_its_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys) == told(capsys, "--help")
+    assert "completion" not in told(capsys, "--help")
+
+
+def test_help_loads_no_heavy_library() -> None:
+    code = (
+        "import sys; from cuckoo_env.cli import main; main(['--help']); main(['rules', '--json']);"
+        "sys.exit(bool({'numba', 'torch', 'gymnasium', 'pettingzoo', 'numpy'} & set(sys.modules)))"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+def test_the_version_is_that_of_the_package(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, "--version").count(".") == 2
+
+
+# -- Rules --------------------------------------------------------------------------------------
+
+
+def test_all_presets_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    lines = told(capsys, "rules").splitlines()
+    for preset in PRESETS.values():
+        assert any(line.startswith(preset.name) and preset.source in line for line in lines)
+
+
+def test_the_list_for_machines_makes_the_same_rules(capsys: pytest.CaptureFixture[str]) -> None:
+    rows = json.loads(told(capsys, "rules", "--json"))
+    assert {row["name"]: Rules(**row["fields"]) for row in rows} == {
+        name: preset.rules() for name, preset in PRESETS.items()
+    }
+
+
+def test_any_rule_set_is_explained(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(told(capsys, "rules", "chase-the-ace,queen=redirects,seats=5").split())
+    assert "Rules: queens-redirect" not in text
+    assert "Rules: chase-the-ace,seats=5,queen=redirects" in text
+    assert "* queen redirects" in text
+    assert "5 seats play." in text
+    assert "- Where two seats are in, the other side is the same seat" in text
+
+
+def test_the_explanation_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    told_fields = json.loads(told(capsys, "rules", "onesies,stake=2.5", "--json"))
+    rules = Rules.parse("onesies,stake=2.5")
+    assert Rules.parse(told_fields["rules"]) == rules
+    assert told_fields["fields"] == rules.fields()
+    assert told_fields["special"] == [
+        "lives", "refusal", "penalty", "final_tie", "stake", "first_dealer"
+    ]  # fmt: skip
+    assert "refusal" in told_fields["sentences"]
+    assert told_fields["together"]
+
+
+# -- Evaluate -----------------------------------------------------------------------------------
+
+
+def test_evaluate_tells_every_seat(capsys: pytest.CaptureFixture[str]) -> None:
+    out = told(capsys, "evaluate", "robin", "naive", "alex", "--games", "3000", "--seed", "4")
+    assert "3,000 games of practice-table, seed 4; first dealer: 2" in out
+    assert "seat 1 (naive) against the average seat: lower win share: -0." in out
+
+
+def test_evaluate_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (*EVALUATE, "--games", "500", "--seed", "4", "--json")
+    result = json.loads(told(capsys, *arguments))
+    assert result == json.loads(told(capsys, *arguments))
+    assert (result["method"], result["games"], result["seed"]) == ("sampled", 500, 4)
+    assert (result["rules"], result["first_dealer"]) == ("practice-table", "2")
+    assert result["agents"] == ["robin", "robin", "alex"]
+    assert result["truncated"] == 0
+    assert sum(result["win_share"]) == pytest.approx(1)
+    for name in ("win_share", "win_share_se", "payoff", "payoff_se", "verdicts"):
+        assert len(result[name]) == 3
+    assert "baseline" not in result
+
+
+def test_evaluate_against_a_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = (*EVALUATE, "--baseline", "naive,robin,alex", "--games", "4000")
+    out = told(capsys, *arguments)
+    assert "Baseline: naive, robin, alex, dealt the same cards." in out
+    assert "seat 0 (robin here, naive in the baseline): higher win share: +0." in out
+    result = json.loads(told(capsys, *arguments, "--json"))
+    ours, theirs = result["win_share"], result["baseline"]["win_share"]
+    differences = [a - b for a, b in zip(ours, theirs, strict=True)]
+    assert result["difference"]["win_share"] == pytest.approx(differences)
+    assert len(result["verdicts"]) == 6
+
+
+def test_what_a_single_game_cannot_tell_is_null(capsys: pytest.CaptureFixture[str]) -> None:
+    result = json.loads(told(capsys, *EVALUATE, "--games", "1", "--json"))
+    assert result["win_share_se"] == [None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("text", "agents", "expected"),
+    [
+        ("standard", 5, "standard,seats=5"),
+        ("standard,lives=4", 2, "multiple-tokens,seats=2"),
+        ("chase-the-ace,first_dealer=4", 5, "chase-the-ace,seats=5,first_dealer=4"),
+        ("cuckoo", 10, "cuckoo,seats=10"),
+        ("cuckoo", 2, "cuckoo"),
+        ("standard, seats=4", 5, "standard,seats=4"),
+        ("practice-table", 2, "practice-table"),
+    ],
+)
+def test_the_table_has_a_seat_for_every_agent_if_the_rules_leave_it_open(
+    text: str, agents: int, expected: str
+) -> None:
+    assert cli.rules_for(text, agents) == Rules.parse(expected)
+
+
+def test_rules_for_refuses_what_rules_refuse() -> None:
+    with pytest.raises(RulesError, match="rules: bridge"):
+        cli.rules_for("bridge", 4)
+
+
+def test_every_bot_can_be_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
+    result = json.loads(
+        told(capsys, "evaluate", *BOTS, "--rules", "standard", "--games", "200", "--json")
+    )
+    assert result["agents"] == list(BOTS)
+    assert result["rules"] == "standard,seats=4"
+
+
+# -- Train and demo -----------------------------------------------------------------------------
+
+
+def test_train_and_demo_hand_their_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    heard: dict[str, object] = {}
+
+    def listen(**options: object) -> int:
+        heard.clear()
+        heard.update(options)
+        return 5
+
+    fake = types.ModuleType("cuckoo_env.train.command")
+    fake.train = fake.demo = listen  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "cuckoo_env.train.command", fake)
+    monkeypatch.setattr("cuckoo_env.train.command", fake, raising=False)
+    words = (
+        "--rules standard --seat all --against alex --steps 7 --seed 2 --out y --games 64 --force"
+    )
+    assert cli.main(["train", *words.split(), "--hidden", "8,8", "--shaping", "lives"]) == 5
+    assert heard == {
+        "rules": "standard", "seat": "all", "against": "alex", "minutes": None, "steps": 7,
+        "seed": 2, "out": "y", "games": 64, "hidden": "8,8", "shaping": "lives", "force": True,
+        "as_json": False,
+    }  # fmt: skip
+    assert cli.main(["demo", "--minutes", "0.5", "--json"]) == 5
+    assert heard == {"out": "runs/demo", "minutes": 0.5, "seed": 0, "as_json": True}
