@@ -239,33 +239,37 @@ def _improve(match: Match, number: int, seat: int, weights: Floats, values: Floa
         return False
     tree, place = match.tree[number], order.index(seat)
     leaf = tree.outcomes @ _reveal_worth(match, number, seat, values)
-    own = np.append(
-        tree.state_place[tree.edge_state] == place, np.zeros(len(tree.chance), np.bool_)
-    )
-    reach, value = np.empty(len(tree.parent)), np.empty(len(tree.parent))
-    changed = False
+    own = tree.own_edges(place)
+    gain = 0.0
     for states in tree.own_levels[place]:
-        worth = np.zeros(len(weights))
-        _action_values(
-            tree.parent,
-            tree.edge,
-            tree.outcome,
-            weights,
-            own,
-            tree.deal_chance,
-            leaf,
-            reach,
-            value,
-            worth,
-        )
-        changed |= bool(_take_best(states, tree.state_edge, worth, weights))
-    return changed
+        worth, _ = action_values(tree, weights, own, leaf)
+        gain += take_best(states, tree.state_edge, worth, weights)
+    return gain > 0
+
+
+def action_values(
+    tree: Tree, weights: Floats, own: npt.NDArray[np.bool_], leaf: Floats
+) -> tuple[Floats, float]:
+    """What each edge is worth to a seat, times how likely the others let it come, and what the round is.
+
+    Args:
+        tree: the round.
+        weights: the strategy of all seats, with chance's edges.
+        own: the seat's edges.
+        leaf: what each outcome is worth to the seat.
+    """
+    reach, value = np.empty(len(tree.parent)), np.empty(len(tree.parent))
+    worth = np.zeros(len(weights))
+    _action_values(
+        tree.parent, tree.edge, tree.outcome, weights, own, tree.deal_chance, leaf, reach, value, worth
+    )  # fmt: skip
+    return worth, float(tree.deal_chance @ value[tree.deals])
 
 
 @entry
-def _take_best(states: Any, state_edge: Any, worth: Any, weights: Any) -> bool:
-    """In each state take the best action, where it is better than what is done; whether any was."""
-    changed = False
+def take_best(states: Any, state_edge: Any, worth: Any, weights: Any) -> float:
+    """In each state take the best action, where it is better than what is done; how much is gained."""
+    gain = 0.0
     for state in states:
         first, stop = state_edge[state], state_edge[state + 1]
         best, now = first, 0.0
@@ -274,10 +278,10 @@ def _take_best(states: Any, state_edge: Any, worth: Any, weights: Any) -> bool:
             if worth[edge] > worth[best]:
                 best = edge
         if worth[best] - now > _TINY:
+            gain += worth[best] - now
             weights[first:stop] = 0.0
             weights[best] = 1.0
-            changed = True
-    return changed
+    return gain
 
 
 def _reveal_worth(match: Match, number: int, seat: int, values: Floats) -> Floats:

@@ -112,6 +112,12 @@ class Tree:
         """Actions in all information states together."""
         return len(self.edge_state)
 
+    def own_edges(self, place: int) -> npt.NDArray[np.bool_]:
+        """Which edges are a place's own: (edges, chance's included)."""
+        own = np.zeros(self.n_edges + len(self.chance), np.bool_)
+        own[: self.n_edges] = self.state_place[self.edge_state] == place
+        return own
+
     @functools.cached_property
     def own_levels(self) -> list[list[Ints]]:
         """For each place its information states, by how many decisions of its own come before: most first."""
