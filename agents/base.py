@@ -21,7 +21,9 @@ class Agent(Protocol):
         name: the spec it was made from, such as ``robin`` or ``threshold:5``.
     """
 
-    name: str
+    @property
+    def name(self) -> str:
+        """The spec it was made from."""
 
     def probabilities(
         self, observations: npt.NDArray[np.float32], masks: npt.NDArray[np.int8], layout: Layout

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
+from cuckoo_env.agents import table
 from cuckoo_env.agents.base import Agent, AgentError
 from cuckoo_env.agents.bots import THRESHOLDS, RandomBot, ThresholdBot
 from cuckoo_env.cards import N_RANKS
@@ -65,6 +66,15 @@ def _make_policy(spec: str, argument: str, rules: Rules) -> Agent:
     return PolicyAgent(argument, rules)
 
 
+def _make_equilibrium(spec: str, argument: str, rules: Rules) -> Agent:
+    del argument
+    return table.shipped(rules, spec)
+
+
+def _make_table(spec: str, argument: str, rules: Rules) -> Agent:
+    return table.load(argument, rules, name=spec)
+
+
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
     {
         "random": Kind(form="random", summary="takes any legal action", make=_make_random),
@@ -78,6 +88,12 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
         "threshold": Kind(
             form="threshold:T", summary="swaps the T lowest ranks (0 to 13)", make=_make_threshold
         ),
+        "equilibrium": Kind(
+            form="equilibrium",
+            summary="plays a solved table that comes with the package",
+            make=_make_equilibrium,
+        ),
+        "table": Kind(form="table:FILE", summary="plays a table of cuckoo solve", make=_make_table),
         "policy": Kind(
             form="policy:PATH",
             summary="a trained policy: its run folder or file",

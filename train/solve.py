@@ -1,7 +1,7 @@
 """Equilibria by counterfactual regret minimisation, position by position from the end of the match.
 
-One strategy is learned for all seats: rotating a table does not change the game, so positions are solved once,
-with the dealer in the last seat. In each position the round's tree is swept again and again with
+One strategy is learned for all seats: rotating a table does not change the game, so positions are solved
+once, with the dealer in the last seat. In each position the round's tree is swept again and again with
 predictive CFR+ (Farina, Kroer, Sandholm, "Faster game solving via predictive Blackwell approachability",
 AAAI 2021): alternating seats, regrets cut off at zero, the last regret as the prediction of the next, and
 averages weighted by the square of the iteration. What a reveal is worth comes from the positions after it,
@@ -22,6 +22,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from cuckoo_env.agents.table import TableAgent, make_table, observation_keys
 from cuckoo_env.compiled import available_cores, entry, helper
 from cuckoo_env.evaluate.exact import Chain, Strategy, action_values, best_response, take_best
 from cuckoo_env.evaluate.match import END, Match, Position, strongly_connected
@@ -44,7 +45,7 @@ class Solution:
     Attributes:
         match: the match that was solved.
         strategy: weights of the edges for every position of the match.
-        nash_conv: what all seats together could gain, in win share, from the first dealer of the rules: exact.
+        nash_conv: what all seats together could gain, in win share, from the rules' first dealer: exact.
         win_share: (seats,) win shares from that first dealer.
         iterations: sweeps over positions' trees.
         seconds: how long it took.
@@ -113,7 +114,14 @@ def _sweep(
 
 @helper
 def _own_reach(
-    parent: Any, edge: Any, state: Any, edge_place: Any, weights: Any, place: int, reach: Any, out: Any
+    parent: Any,
+    edge: Any,
+    state: Any,
+    edge_place: Any,
+    weights: Any,
+    place: int,
+    reach: Any,
+    out: Any,
 ) -> None:
     """How likely a seat's own choices let each of its information states come about."""
     for node in range(parent.shape[0]):
@@ -338,3 +346,25 @@ def solve(
         if progress:
             progress(reached)
     return solver.solution(started)
+
+
+def as_table(solution: Solution, name: str, about: dict[str, Any] | None = None) -> TableAgent:
+    """The solution as an agent: a table of all that a seat can see."""
+    match, rules = solution.match, solution.match.rules
+    keys, chances = [], []
+    for number, weights in enumerate(solution.strategy):
+        tree = match.tree[number]
+        observations, masks = match.observations(number)
+        mixed = np.zeros(masks.shape)
+        mixed[tree.edge_state, tree.edge_action] = weights[: tree.n_edges]
+        keys.append(observation_keys(rules, observations, match.layout))
+        chances.append(mixed)
+    measured = {
+        "nash_conv": solution.nash_conv,
+        "win_share": solution.win_share.tolist(),
+        "iterations": solution.iterations,
+        "seconds": round(solution.seconds, 1),
+    }
+    return make_table(
+        name, rules, np.concatenate(keys), np.concatenate(chances), {**measured, **(about or {})}
+    )
