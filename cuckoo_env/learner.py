@@ -1,0 +1,370 @@
+"""One learning seat in each of many games: what every one-learner environment stands on.
+
+A learner's step is "my decision, then everybody else's, up to my next decision or the end". The
+opponents are agents, asked only with what their seats see. If all of them are data
+(:data:`cuckoo_env.autoplay.PLAYER`) they are played in the engine's compiled loop; otherwise all are asked
+through the batch, the games of one agent together. Either way the same games come of it.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any, Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from cuckoo_env import seeding
+from cuckoo_env.autoplay import OUTSIDE, PLAYER, roll
+from cuckoo_env.batch import (
+    CUT_SHORT,
+    LEAVE,
+    RESTART,
+    Batch,
+    _note_result,
+    _stand_still,
+    everyone_outside,
+    return_settles,
+)
+from cuckoo_env.compiled import entry, in_slices
+from cuckoo_env.engine import NOBODY, is_in
+from cuckoo_env.observation import Layout, encode
+from cuckoo_env.rules import Rules, RulesError
+
+ALL_SEATS: Final = "all"
+"""The learner's seat that takes all seats in turn: seat ``i % seats`` in game ``i``."""
+
+_MOST_PASSED: Final = 10_000
+"""So many games in a row without a decision of the learner, and there is none to wait for."""
+
+
+class Opponent(Protocol):
+    """What can sit opposite a learner: see :class:`cuckoo_env.agents.Agent`."""
+
+    def probabilities(
+        self, observations: npt.NDArray[np.float32], masks: npt.NDArray[np.int8], layout: Layout
+    ) -> npt.NDArray[np.float64]:
+        """The chance of every action, (n, layout.n_actions), for many seats to act at once."""
+
+    def player(self) -> np.void | None:
+        """Its ``PLAYER`` record if it is data, else None."""
+
+
+def sample(
+    probabilities: npt.NDArray[np.float64], luck: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int8]:
+    """Draw an action a row: the first whose cumulated chance exceeds the row's luck.
+
+    With the same luck this is what compiled loops draw for the random bot.
+
+    Args:
+        probabilities: (n, actions) float64, not negative; rows need to sum to one only nearly.
+        luck: (n,) float64 from 0 to 1 (exclusive).
+
+    Returns:
+        (n,) int8 actions, never one of chance zero.
+    """
+    cumulated = probabilities.cumsum(axis=1)
+    # Rounding may leave the last sum a little under one: luck is measured against what there is.
+    reached = cumulated > (luck * cumulated[:, -1])[:, None]
+    actions: npt.NDArray[np.int8] = reached.argmax(axis=1).astype(np.int8)
+    return actions
+
+
+def seed_words(seeds: Sequence[int]) -> npt.NDArray[np.uint64]:
+    """Seeds of any size as the words that :meth:`Learners.reseed` takes: (len(seeds),) uint64.
+
+    Raises:
+        ValueError: for a seed that is none.
+    """
+    whole = [seeding.check_seed(seed) for seed in seeds]
+    words = [seed if seed < 2**64 else int(seeding._fold(seed)[0]) for seed in whole]
+    return np.array(words, np.uint64)
+
+
+def parse_seat(text: str | int, rules: Rules) -> int | None:
+    """The learner's seat that ``text`` names, or None for ``all``.
+
+    Raises:
+        RulesError: if there is no such seat.
+    """
+    if str(text) == ALL_SEATS:
+        return None
+    number = int(text) if str(text).isascii() and str(text).isdigit() else -1
+    if not 0 <= number < rules.seats:
+        raise RulesError(
+            f"seat: {text} is refused; accepted: 0 to {rules.seats - 1}, or {ALL_SEATS}"
+        )
+    return number
+
+
+@entry
+def _conclude(
+    games: Any, rules: Any, layout: Any, sections: Any, settles: bool, learners: Any, actions: Any,
+    observation: Any, mask: Any, seats: Any, done: Any, returns: Any, winners: Any,
+    start: int, stop: int,
+) -> None:  # fmt: skip
+    """End the games whose learner has nothing to gain or lose, and show it how its games ended."""
+    for i in range(start, stop):
+        if int(actions[i]) == LEAVE:
+            continue
+        g = games[i]
+        r = rules[g.rules]
+        learner = int(learners[i])
+        if int(seats[i]) != NOBODY:
+            if not settles or is_in(g, learner):
+                continue
+            _note_result(g, r, i, done, returns, winners)
+            _stand_still(mask, seats, i)
+        encode(g, r, layout[0], sections, learner, observation, i)
+
+
+class Learners(Batch):
+    """Many games with one learning seat each; whoever else sits there is played inside.
+
+    A game ends here when it is over, or as soon as the learner's return is settled because it is
+    out for good: not where the rules carry games over or cut them short. It then stands still until
+    it is restarted. A game in which the learner never gets to decide is no episode: restarting goes
+    on to the first game with a decision.
+
+    Attributes:
+        observations: (games, layout.size) float32, what the learner sees: when it is to decide, or how its
+            game ended.
+        masks: (games, layout.n_actions) int8, its legal actions; all zeros where a game stands still.
+        learners: (games,) int16, the learner's seat.
+
+    The arrays are overwritten by every step; copy what you keep.
+
+    Example:
+        >>> from cuckoo_env.agents import fill
+        >>> rules = Rules.parse("practice-table")
+        >>> games = Learners(rules, fill("robin,alex", rules, 0), games=1000, seed=7)
+        >>> games.step(np.zeros(1000, np.int8))  # the learner keeps
+        >>> bool((games.observations[:, games.layout.slices["acts"]][:, 0] == ~games.over).all())
+        True
+    """
+
+    def __init__(
+        self,
+        rules: Rules | str,
+        opponents: Sequence[Opponent],
+        games: int,
+        *,
+        seat: int | str = 0,
+        seed: int | None = None,
+        max_seats: int | None = None,
+        with_rules: bool = False,
+        n_actions: int | None = None,
+        threads: int | None = None,
+    ) -> None:
+        """Make the games and start them.
+
+        Args:
+            rules: the rule set.
+            opponents: who plays the other seats, in ascending order of seats.
+            games: how many games.
+            seat: the learner's seat; ``all`` for all seats in turn: seat ``i % seats`` in game ``i``.
+            seed: game ``i`` is the single game seeded with ``seeding.derive(seed, i)``; None: random.
+            max_seats: seats in the observation, if more than the table has.
+            with_rules: whether the observation carries the rules.
+            n_actions: size of the action space; by default 2, or 5 where the rules have responses.
+            threads: threads to use; by default one a core.
+
+        Raises:
+            ValueError: for a value that cannot be used, naming it.
+        """
+        rules = Rules.parse(rules)
+        self._settings = {
+            "rules": rules, "opponents": opponents, "games": games, "seat": seat,
+            "max_seats": max_seats, "with_rules": with_rules, "n_actions": n_actions,
+            "threads": threads,
+        }  # fmt: skip
+        _check_opponents(opponents, rules)
+        tables = _tables(rules, opponents, parse_seat(seat, rules))
+        of_game = np.arange(games) % len(tables)
+        self.learners = np.array([table.index(None) for table in tables], np.int16)[of_game]
+        width = max(rules.seats, max_seats or 0)
+        inside = all(agent.player() is not None for agent in opponents)
+        # Opponents that are asked from outside, each once, and who of them sits where.
+        self._asked = () if inside else tuple({id(each): each for each in opponents}.values())
+        self._sitting = np.array([[_index(self._asked, each) for each in row] for row in tables])[
+            of_game
+        ]
+        self._settled_here = not inside and return_settles(rules)
+        super().__init__(
+            rules,
+            games,
+            seed=seed,
+            plan=_plan(tables, width) if inside else everyone_outside(width),
+            plan_of=of_game if inside else np.zeros(games, np.int32),
+            max_seats=max_seats,
+            with_rules=with_rules,
+            n_actions=n_actions,
+            # A game that is over waits for us, so that no result is lost where the next game
+            # begins and ends without a decision of the learner.
+            renew=False,
+            settle_early=inside,
+            threads=threads,
+        )
+
+    @property
+    def over(self) -> npt.NDArray[np.bool_]:
+        """Where a game has ended and stands still: (games,)."""
+        over: npt.NDArray[np.bool_] = self.seats == NOBODY
+        return over
+
+    @property
+    def cut_short(self) -> npt.NDArray[np.bool_]:
+        """Where a game has ended because ``max_rounds`` truncated it: (games,)."""
+        cut: npt.NDArray[np.bool_] = self.over & (self.done == CUT_SHORT)
+        return cut
+
+    def payouts(self) -> npt.NDArray[np.float64]:
+        """The learner's whole return where its game has ended, 0 where it goes on: (games,)."""
+        payouts = np.zeros(len(self))
+        over = np.flatnonzero(self.over)
+        payouts[over] = self.returns[over, self.learners[over]]
+        return payouts
+
+    def reset(self, seed: int | None = None) -> None:
+        """Start all games afresh, from a new seed."""
+        super().reset(seed)
+        self._follow(np.full(len(self), RESTART, np.int8))
+
+    def reseed(self, games: npt.NDArray[np.intp], seeds: npt.NDArray[np.uint64]) -> None:
+        """Give some games new generators, from which they go on: restart them to begin there.
+
+        Args:
+            games: their numbers.
+            seeds: (len(games),) uint64; a game is then the single game with its seed.
+        """
+        self._games["rng"][games] = seeding.generator_words(seeds, seeding.CARDS)
+        self._dice[games] = seeding.generator_words(seeds, seeding.CHOICES)
+
+    def step(self, actions: npt.NDArray[np.integer[Any]]) -> None:
+        """Take one action in every game, and play on to the learner's next decision or the end.
+
+        Args:
+            actions: (games,) whole numbers: legal actions, ``LEAVE`` or ``RESTART``.
+
+        Raises:
+            ValueError: for an illegal action, naming the legal ones, no game has moved then; or if game
+                after game passes without a decision of the learner.
+        """
+        super().step(actions)
+        self._follow(actions)
+
+    def _follow(self, actions: npt.NDArray[np.integer[Any]]) -> None:
+        """The others play on; a restarted game that has passed the learner by is restarted again."""
+        self._play_others(actions)
+        again = (actions == RESTART) & self.over
+        for _ in range(_MOST_PASSED):
+            if not again.any():
+                return
+            actions = np.where(again, RESTART, LEAVE).astype(np.int8)
+            super().step(actions)
+            self._play_others(actions)
+            again &= self.over
+        game = int(again.argmax())
+        raise ValueError(
+            f"seat: {self.learners[game]} is refused; "
+            f"accepted: a seat that gets to decide against these opponents under {self.rules[0]}"
+        )
+
+    def _play_others(self, actions: npt.NDArray[np.integer[Any]]) -> None:
+        """Ask the opponents, after everybody's last actions, until no opponent is to act."""
+        self._conclude(actions)
+        while self._asked:
+            acting = np.flatnonzero((self.seats != NOBODY) & (self.seats != self.learners))
+            if not acting.size:
+                return
+            replies = self._replies(acting)
+            super().step(replies)
+            self._conclude(replies)
+
+    def _conclude(self, actions: npt.NDArray[np.integer[Any]]) -> None:
+        arguments = (
+            self._games, self._table, self.layout.offsets, self._sections, self._settled_here,
+            self.learners, actions, self.observations, self.masks, self.seats, self.done,
+            self.returns, self.winners,
+        )  # fmt: skip
+        in_slices(functools.partial(_conclude, *arguments), len(self), self._threads)
+
+    def _replies(self, acting: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
+        """The actions of the opponents that are to act in these games; LEAVE in the others."""
+        replies = np.full(len(self), LEAVE, np.int8)
+        luck = np.empty(acting.size)
+        roll(self._dice, acting, luck)
+        asked = self._sitting[acting, self.seats[acting]]
+        for k, agent in enumerate(self._asked):
+            its = np.flatnonzero(asked == k)
+            if its.size:
+                games = acting[its]
+                chances = agent.probabilities(
+                    self.observations[games], self.masks[games], self.layout
+                )
+                replies[games] = sample(chances, luck[its])
+        return replies
+
+    # The games, and what was last seen of them, as bytes: compiled code wants the record types of
+    # this process.
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {
+            "settings": self._settings,
+            "games": self._games.tobytes(),
+            "arrays": {name: getattr(self, name).copy() for name in _ARRAYS},
+        }
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        Learners.__init__(self, **state["settings"], seed=0)
+        self._games[:] = np.frombuffer(state["games"], self._games.dtype)
+        for name in _ARRAYS:
+            getattr(self, name)[:] = state["arrays"][name]
+
+
+_ARRAYS: Final = ("_dice", "observations", "masks", "seats", "done", "returns", "winners")
+
+
+def _check_opponents(opponents: Sequence[Opponent], rules: Rules) -> None:
+    others = rules.seats - 1
+    if len(opponents) != others:
+        raise ValueError(
+            f"opponents: {len(opponents)} are refused; "
+            f"accepted: {others} agents, one for each other seat of {rules}"
+        )
+    for each in opponents:
+        if not (hasattr(each, "probabilities") and hasattr(each, "player")):
+            raise ValueError(f"opponents: {each!r} is refused; accepted: agents")
+
+
+def _tables(
+    rules: Rules, opponents: Sequence[Opponent], seat: int | None
+) -> list[list[Opponent | None]]:
+    """Who sits where, None for the learner: one table for every seat that a learner sits in."""
+    tables = []
+    for learner in range(rules.seats) if seat is None else [seat]:
+        table: list[Opponent | None] = list(opponents)
+        table.insert(learner, None)
+        tables.append(table)
+    return tables
+
+
+def _index(asked: Sequence[Opponent], agent: Opponent | None) -> int:
+    """Which of those that are asked an agent is; -1 for the learner and where nobody is asked."""
+    return next((k for k, each in enumerate(asked) if each is agent), -1)
+
+
+def _plan(tables: list[list[Opponent | None]], width: int) -> npt.NDArray[np.void]:
+    """The seat plan of tables whose opponents are all data."""
+    plan = np.zeros((len(tables), width), PLAYER)
+    for row, table in enumerate(tables):
+        for seat, agent in enumerate(table):
+            player = None if agent is None else agent.player()
+            if player is not None:
+                plan[row, seat] = player
+    return plan
+
+
+assert OUTSIDE == 0, "a plan of zeros leaves all seats to the caller"
