@@ -60,7 +60,7 @@ results: $(READY) ## measure every published figure again, hours
 	@$(BIN)/python benchmarks/results.py
 
 fuzz: $(READY) ## random games against the plain referee for MINUTES (30)
-	@$(BIN)/python benchmarks/fuzz.py --minutes $(MINUTES)
+	@$(BIN)/python tests/fuzz.py --minutes $(MINUTES)
 
 clean: ## remove build artefacts and caches (keeps .venv and runs)
 	@rm -rf build dist *.egg-info .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,13 @@
+"""What all tests share."""
+
+from __future__ import annotations
+
+import os
+
+from hypothesis import settings
+
+# Examples are timed by what they compile and by what else runs on the machine, so no deadline. In CI the
+# examples are the same every time: a new failure there comes from the change that is tested.
+settings.register_profile("default", deadline=None, print_blob=True)
+settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "default")
