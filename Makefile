@@ -30,7 +30,7 @@ $(READY): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (the first time this downloads several hundred MB)"
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
-		-c constraints.txt -e '.[train,dev]'
+		-c constraints.txt -e '.[train,openspiel,dev]'
 	@touch $@
 	@echo "$(VENV) is ready: $$($(BIN)/python --version)"
 

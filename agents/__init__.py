@@ -4,9 +4,10 @@ Agents are named by specs (:data:`KINDS` lists the kinds), see observations, and
 of their actions.
 """
 
-from cuckoo_env.agents.base import Agent, AgentError, sample
+from cuckoo_env.agents.base import Agent, AgentError
 from cuckoo_env.agents.bots import RandomBot, ThresholdBot
 from cuckoo_env.agents.specs import BOTS, KINDS, fill, lineup, parse
+from cuckoo_env.autoplay import sample
 
 __all__ = [
     "BOTS",

@@ -22,7 +22,7 @@ import numpy.typing as npt
 from cuckoo_env.agents.base import AgentError
 from cuckoo_env.compiled import entry
 from cuckoo_env.files import write_bytes
-from cuckoo_env.observation import LAYOUT_VERSION, Layout
+from cuckoo_env.observation import LAYOUT_VERSION, Layout, observation_key
 from cuckoo_env.rules import FinalTie, Rules, RulesError
 
 FORMAT: Final = "cuckoo-table/1"
@@ -39,20 +39,8 @@ class TableError(AgentError):
 
 @entry
 def _key_all(observations: Any, keys: Any) -> None:
-    """A key for every row: 64 bits mixed from the places and values of the numbers that are not zero.
-
-    The mixing is SplitMix64's finaliser; for a million rows a collision has odds of one in forty million.
-    """
     for row in range(observations.shape[0]):
-        key = np.uint64(0)
-        for k in range(observations.shape[1]):
-            if observations[row, k] != 0.0:
-                z = key + np.uint64(k + 1) * np.uint64(0x9E3779B97F4A7C15)
-                z += np.uint64(observations[row, k] * 1048576.0)
-                z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                key = z ^ (z >> np.uint64(31))
-        keys[row] = key
+        keys[row] = observation_key(observations, row)
 
 
 def same_for_a_table(rules: Rules) -> Rules:

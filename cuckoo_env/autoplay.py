@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any, Final
 
 import numpy as np
+import numpy.typing as npt
 
 from cuckoo_env.cards import KING, N_RANKS
 from cuckoo_env.compiled import entry, helper
@@ -95,3 +96,28 @@ def roll(dice: Any, rows: Any, out: Any) -> None:
     """The next random number of each game in ``rows``, from its own dice."""
     for k in range(rows.shape[0]):
         out[k] = uniform(dice, rows[k])
+
+
+def sample(
+    probabilities: npt.NDArray[np.float64], luck: npt.NDArray[np.float64]
+) -> npt.NDArray[np.int8]:
+    """Draw an action a row: the first whose cumulated chance exceeds the row's luck.
+
+    With the same luck this is what compiled loops draw for the random bot.
+
+    Args:
+        probabilities: (n, actions) float64, not negative; rows need to sum to one only nearly.
+        luck: (n,) float64 from 0 to 1 (exclusive).
+
+    Returns:
+        (n,) int8 actions, never one of chance zero.
+
+    Example:
+        >>> sample(np.array([[0.25, 0.75], [0.25, 0.75]]), np.array([0.2, 0.3])).tolist()
+        [0, 1]
+    """
+    cumulated = probabilities.cumsum(axis=1)
+    # Rounding may leave the last sum a little under one: luck is measured against what there is.
+    reached = cumulated > (luck * cumulated[:, -1])[:, None]
+    actions: npt.NDArray[np.int8] = reached.argmax(axis=1).astype(np.int8)
+    return actions

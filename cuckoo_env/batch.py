@@ -43,16 +43,11 @@ CUT_SHORT: Final = 2
 
 
 @inlined
-def _is_settled(g: Any, r: Any, settles: int, plan: Any, row: int) -> bool:
-    """Whether the game is over, or no outside seat can gain or lose any more."""
+def _is_settled(g: Any, settles: int, learner: int) -> bool:
+    """Whether the game is over, or the seat it is played for can gain or lose no more."""
     if int(g.phase) == OVER:
         return True
-    if not settles:
-        return False
-    for seat in range(int(r.seats)):
-        if int(plan[row, seat].kind) == OUTSIDE and is_in(g, seat):
-            return False
-    return True
+    return settles != 0 and learner != NOBODY and not is_in(g, learner)
 
 
 @inlined
@@ -83,8 +78,8 @@ def _find_illegal(mask: Any, actions: Any) -> int:
 
 @entry
 def _run(
-    games: Any, rules: Any, layout: Any, sections: Any, settles: Any, plan: Any, plan_of: Any, dice: Any,
-    actions: Any, observation: Any, mask: Any, seats: Any, done: Any, returns: Any, winners: Any,
+    games: Any, rules: Any, layout: Any, sections: Any, settles: Any, learners: Any, plan: Any, plan_of: Any,
+    dice: Any, actions: Any, observation: Any, mask: Any, seats: Any, done: Any, returns: Any, winners: Any,
     renew: bool, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Take the actions in the games ``start`` to ``stop - 1``, and play on to an outside seat's turn."""
@@ -99,16 +94,21 @@ def _run(
             begin_game(g, r)
         else:
             apply(g, r, action)
-        row = int(plan_of[i])
+        row, learner = int(plan_of[i]), int(learners[i])
         while True:
-            if _is_settled(g, r, int(settles[g.rules]), plan, row):
-                _note_result(g, r, i, done, returns, winners)
-                if not renew:
-                    _stand_still(mask, seats, i)
-                    break
-                begin_game(g, r)
-            seat = int(g.seat)
-            encode(g, r, layout[0], sections, seat, observation, i)
+            is_settled = _is_settled(g, int(settles[g.rules]), learner)
+            if is_settled:
+                if done[i] == PLAYING:
+                    _note_result(g, r, i, done, returns, winners)
+                if renew:
+                    begin_game(g, r)
+            stands = is_settled and not renew
+            seat = learner if stands else int(g.seat)
+            if seat != NOBODY:
+                encode(g, r, layout[0], sections, seat, observation, i)
+            if stands:
+                _stand_still(mask, seats, i)
+                break
             write_mask(g, r, mask, i)
             if int(plan[row, seat].kind) == OUTSIDE:
                 seats[i] = seat
@@ -143,7 +143,8 @@ class Batch:
         observations: (games, layout.size) float32, what the seat to act sees.
         masks: (games, layout.n_actions) int8, its legal actions; all zeros where a game stands still.
         seats: (games,) int16, the seat to act; -1 where a game is over and was not renewed.
-        done: (games,) int8, whether a game ended in the last step: 0, ``ENDED`` or ``CUT_SHORT``.
+        done: (games,) int8, whether a game ended in the last step that was not ``LEAVE``: 0, ``ENDED`` or
+            ``CUT_SHORT``.
         returns: (games, max_seats) float64, what each seat takes from the game that ended last: what it took
             from the pot less its stakes; NaN for seats whose return was not settled yet.
         layout: the layout of the observations.
@@ -173,7 +174,7 @@ class Batch:
         with_rules: bool = False,
         n_actions: int | None = None,
         renew: bool = True,
-        settle_early: bool = False,
+        learners: npt.NDArray[np.integer[Any]] | None = None,
         threads: int | None = None,
     ) -> None:
         """Make the batch and start all games.
@@ -187,8 +188,9 @@ class Batch:
             max_seats: seats in the observation and the results; by default as many as the largest table.
             with_rules: whether the observation carries the rules.
             n_actions: size of the action space; by default 2, or 5 where any rule set has responses.
-            renew: start the next game where one ends.
-            settle_early: end a game as soon as no outside seat can gain or lose any more.
+            renew: start the next game where one ends; a game without a decision from outside is passed over.
+            learners: the seat that each game is played for, (games,): the game ends as soon as this seat can
+                gain or lose no more, and where games are not renewed, the observation is then this seat's.
             threads: threads to use; by default one a core.
 
         Raises:
@@ -196,14 +198,17 @@ class Batch:
         """
         several = [rules] if isinstance(rules, Rules | str) else list(rules)
         self.rules = tuple(Rules.parse(each) for each in several)
-        if games < 1:
-            raise ValueError(f"games: {games} is refused; accepted: a whole number from 1")
+        games = _count("games", games)
         self.layout = _common_layout(self.rules, max_seats, with_rules, n_actions)
-        seats, self._threads = self.layout.max_seats, threads or available_cores()
+        seats = self.layout.max_seats
+        self._threads = available_cores() if threads is None else _count("threads", threads)
         self._renew = renew
         self._table = np.concatenate([compile_rules(each) for each in self.rules])
         self._sections = sections_of(self.layout, self.rules)
-        self._settles = np.array([settle_early and return_settles(r) for r in self.rules], np.int8)
+        self._settles = np.array([return_settles(r) for r in self.rules], np.int8)
+        self._learners = np.full(games, NOBODY, np.int16)
+        if learners is not None:
+            self._learners[:] = learners
         self._games = new_games(games, seats, recording=False)
         self._games["rules"] = np.arange(games) % len(self.rules)
         self._plan = everyone_outside(seats) if plan is None else plan
@@ -225,22 +230,37 @@ class Batch:
 
     def _check_plan(self) -> None:
         games, (rows, seats) = len(self._games), self._plan.shape
-        if (
-            seats < self.layout.max_seats
-            or len(self._plan_of) != games
-            or not (self._plan_of < rows).all()
-        ):
+        fits = (
+            len(self._plan_of) == games
+            and (self._plan_of >= 0).all()
+            and (self._plan_of < rows).all()
+        )
+        if seats < self.layout.max_seats or not fits:
             raise ValueError(
                 f"plan: {rows} rows of {seats} seats do not fit {games} games of {self.layout.max_seats}"
             )
         outside = self._plan["kind"] == OUTSIDE
-        for row, which in zip(self._plan_of, self._games["rules"], strict=True):
+        pairs = np.stack([self._plan_of, self._games["rules"]], axis=1)
+        for row, which in np.unique(pairs, axis=0):
             if not outside[row, : self.rules[which].seats].any():
                 raise ValueError("plan: every game needs a seat that is played from outside")
 
-    def reset(self, seed: int | None = None) -> None:
-        """Start all games afresh, from a new seed."""
-        seeds = seeding.derive_many(seeding.check_seed(seed), len(self))
+    @property
+    def rounds(self) -> npt.NDArray[np.int32]:
+        """(games,) int32, completed rounds of each game: of the one that ended, where none was renewed."""
+        rounds: npt.NDArray[np.int32] = self._games["rounds"].copy()
+        return rounds
+
+    def reset(self, seed: int | None = None, *, first: int = 0) -> None:
+        """Start all games afresh, from a new seed.
+
+        Args:
+            seed: a whole number from 0; None for a random one.
+            first: game ``i`` is seeded with ``seeding.derive(seed, first + i)``, so that many batches can be
+                parts of one long row of games.
+        """
+        stop = first + len(self)
+        seeds = seeding.derive_many(seeding.check_seed(seed), stop, first=first)
         self._games["rng"][:, :2] = seeding.generator_words(seeds, seeding.CARDS)
         self._dice = seeding.generator_words(seeds, seeding.CHOICES)
         self._step(np.full(len(self), RESTART, np.int8))
@@ -254,24 +274,32 @@ class Batch:
         Raises:
             ValueError: for an illegal action, naming the legal ones; no game has moved then.
         """
-        actions = np.asarray(actions)
+        given = actions = np.asarray(actions)
         if actions.shape != (len(self),) or actions.dtype.kind not in "iu":
             raise ValueError(
                 f"actions: {actions.dtype} {actions.shape} is refused; accepted: ({len(self)},) integers"
             )
+        # One type for compiled code; what is out of its range stays illegal.
+        actions = np.clip(actions, RESTART - 1, 127).astype(np.int8)
         bad = _find_illegal(self.masks, actions)
         if bad >= 0:
             legal = np.flatnonzero(self.masks[bad]).tolist()
-            raise ValueError(f"actions: {actions[bad]} is illegal in game {bad}; accepted: {legal}")
+            raise ValueError(f"actions: {given[bad]} is illegal in game {bad}; accepted: {legal}")
         self._step(actions)
 
     def _step(self, actions: npt.NDArray[np.integer[Any]]) -> None:
         arguments = (
-            self._games, self._table, self.layout.offsets, self._sections, self._settles, self._plan,
-            self._plan_of, self._dice, actions, self.observations, self.masks, self.seats, self.done,
-            self.returns, self.winners, self._renew,
+            self._games, self._table, self.layout.offsets, self._sections, self._settles,
+            self._learners, self._plan, self._plan_of, self._dice, actions, self.observations,
+            self.masks, self.seats, self.done, self.returns, self.winners, self._renew,
         )  # fmt: skip
         in_slices(functools.partial(_run, *arguments), len(self), self._threads)
+
+
+def _count(name: str, value: Any) -> int:
+    if isinstance(value, bool) or not hasattr(value, "__index__") or int(value) < 1:
+        raise ValueError(f"{name}: {value} is refused; accepted: a whole number from 1")
+    return int(value)
 
 
 def _common_layout(

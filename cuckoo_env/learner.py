@@ -8,7 +8,6 @@ through the batch, the games of one agent together. Either way the same games co
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, Final, Protocol
 
@@ -16,20 +15,16 @@ import numpy as np
 import numpy.typing as npt
 
 from cuckoo_env import seeding
-from cuckoo_env.autoplay import OUTSIDE, PLAYER, roll
+from cuckoo_env.autoplay import OUTSIDE, PLAYER, roll, sample
 from cuckoo_env.batch import (
     CUT_SHORT,
     LEAVE,
     RESTART,
     Batch,
-    _note_result,
-    _stand_still,
     everyone_outside,
-    return_settles,
 )
-from cuckoo_env.compiled import entry, in_slices
-from cuckoo_env.engine import NOBODY, is_in
-from cuckoo_env.observation import Layout, encode
+from cuckoo_env.engine import NOBODY
+from cuckoo_env.observation import Layout
 from cuckoo_env.rules import Rules, RulesError
 
 ALL_SEATS: Final = "all"
@@ -40,36 +35,24 @@ _MOST_PASSED: Final = 10_000
 
 
 class Opponent(Protocol):
-    """What can sit opposite a learner: see :class:`cuckoo_env.agents.Agent`."""
+    """What can sit opposite a learner: whatever maps what a seat sees to the chances of its actions."""
 
     def probabilities(
         self, observations: npt.NDArray[np.float32], masks: npt.NDArray[np.int8], layout: Layout
     ) -> npt.NDArray[np.float64]:
-        """The chance of every action, (n, layout.n_actions), for many seats to act at once."""
+        """The chance of every action, for many seats to act at once.
+
+        Args:
+            observations: (n, layout.size) float32, what each seat sees.
+            masks: (n, layout.n_actions) int8, 1 for each legal action, one at least in a row.
+            layout: the layout of the observations.
+
+        Returns:
+            (n, layout.n_actions) float64; rows sum to one, illegal actions have zero.
+        """
 
     def player(self) -> np.void | None:
-        """Its ``PLAYER`` record if it is data, else None."""
-
-
-def sample(
-    probabilities: npt.NDArray[np.float64], luck: npt.NDArray[np.float64]
-) -> npt.NDArray[np.int8]:
-    """Draw an action a row: the first whose cumulated chance exceeds the row's luck.
-
-    With the same luck this is what compiled loops draw for the random bot.
-
-    Args:
-        probabilities: (n, actions) float64, not negative; rows need to sum to one only nearly.
-        luck: (n,) float64 from 0 to 1 (exclusive).
-
-    Returns:
-        (n,) int8 actions, never one of chance zero.
-    """
-    cumulated = probabilities.cumsum(axis=1)
-    # Rounding may leave the last sum a little under one: luck is measured against what there is.
-    reached = cumulated > (luck * cumulated[:, -1])[:, None]
-    actions: npt.NDArray[np.int8] = reached.argmax(axis=1).astype(np.int8)
-    return actions
+        """Its :data:`~cuckoo_env.autoplay.PLAYER` record if it is data, else None."""
 
 
 def seed_words(seeds: Sequence[int]) -> npt.NDArray[np.uint64]:
@@ -79,7 +62,7 @@ def seed_words(seeds: Sequence[int]) -> npt.NDArray[np.uint64]:
         ValueError: for a seed that is none.
     """
     whole = [seeding.check_seed(seed) for seed in seeds]
-    words = [seed if seed < 2**64 else int(seeding._fold(seed)[0]) for seed in whole]
+    words = [seed if seed < 2**64 else int(seeding.fold(seed)[0]) for seed in whole]
     return np.array(words, np.uint64)
 
 
@@ -97,27 +80,6 @@ def parse_seat(text: str | int, rules: Rules) -> int | None:
             f"seat: {text} is refused; accepted: 0 to {rules.seats - 1}, or {ALL_SEATS}"
         )
     return number
-
-
-@entry
-def _conclude(
-    games: Any, rules: Any, layout: Any, sections: Any, settles: bool, learners: Any, actions: Any,
-    observation: Any, mask: Any, seats: Any, done: Any, returns: Any, winners: Any,
-    start: int, stop: int,
-) -> None:  # fmt: skip
-    """End the games whose learner has nothing to gain or lose, and show it how its games ended."""
-    for i in range(start, stop):
-        if int(actions[i]) == LEAVE:
-            continue
-        g = games[i]
-        r = rules[g.rules]
-        learner = int(learners[i])
-        if int(seats[i]) != NOBODY:
-            if not settles or is_in(g, learner):
-                continue
-            _note_result(g, r, i, done, returns, winners)
-            _stand_still(mask, seats, i)
-        encode(g, r, layout[0], sections, learner, observation, i)
 
 
 class Learners(Batch):
@@ -191,7 +153,6 @@ class Learners(Batch):
         self._sitting = np.array([[_index(self._asked, each) for each in row] for row in tables])[
             of_game
         ]
-        self._settled_here = not inside and return_settles(rules)
         super().__init__(
             rules,
             games,
@@ -204,7 +165,7 @@ class Learners(Batch):
             # A game that is over waits for us, so that no result is lost where the next game
             # begins and ends without a decision of the learner.
             renew=False,
-            settle_early=inside,
+            learners=self.learners,
             threads=threads,
         )
 
@@ -227,9 +188,9 @@ class Learners(Batch):
         payouts[over] = self.returns[over, self.learners[over]]
         return payouts
 
-    def reset(self, seed: int | None = None) -> None:
-        """Start all games afresh, from a new seed."""
-        super().reset(seed)
+    def reset(self, seed: int | None = None, *, first: int = 0) -> None:
+        """Start all games afresh, from a new seed: see :meth:`Batch.reset`."""
+        super().reset(seed, first=first)
         self._follow(np.full(len(self), RESTART, np.int8))
 
     def reseed(self, games: npt.NDArray[np.intp], seeds: npt.NDArray[np.uint64]) -> None:
@@ -257,14 +218,14 @@ class Learners(Batch):
 
     def _follow(self, actions: npt.NDArray[np.integer[Any]]) -> None:
         """The others play on; a restarted game that has passed the learner by is restarted again."""
-        self._play_others(actions)
+        self._play_others()
         again = (actions == RESTART) & self.over
         for _ in range(_MOST_PASSED):
             if not again.any():
                 return
             actions = np.where(again, RESTART, LEAVE).astype(np.int8)
             super().step(actions)
-            self._play_others(actions)
+            self._play_others()
             again &= self.over
         game = int(again.argmax())
         raise ValueError(
@@ -272,24 +233,13 @@ class Learners(Batch):
             f"accepted: a seat that gets to decide against these opponents under {self.rules[0]}"
         )
 
-    def _play_others(self, actions: npt.NDArray[np.integer[Any]]) -> None:
-        """Ask the opponents, after everybody's last actions, until no opponent is to act."""
-        self._conclude(actions)
+    def _play_others(self) -> None:
+        """Ask the opponents until none of them is to act."""
         while self._asked:
             acting = np.flatnonzero((self.seats != NOBODY) & (self.seats != self.learners))
             if not acting.size:
                 return
-            replies = self._replies(acting)
-            super().step(replies)
-            self._conclude(replies)
-
-    def _conclude(self, actions: npt.NDArray[np.integer[Any]]) -> None:
-        arguments = (
-            self._games, self._table, self.layout.offsets, self._sections, self._settled_here,
-            self.learners, actions, self.observations, self.masks, self.seats, self.done,
-            self.returns, self.winners,
-        )  # fmt: skip
-        in_slices(functools.partial(_conclude, *arguments), len(self), self._threads)
+            super().step(self._replies(acting))
 
     def _replies(self, acting: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
         """The actions of the opponents that are to act in these games; LEAVE in the others."""

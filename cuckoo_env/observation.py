@@ -95,7 +95,7 @@ FIELDS: Final = (
         width=1,
         encoding="share",
         private=False,
-        meaning="lives left, divided by the lives at the start",
+        meaning="lives left, divided by the lives at the start; at most 1",
     ),
     Field(
         name="in_play",
@@ -189,10 +189,13 @@ _OFFSET_NAMES: Final = tuple(field.name for field in FIELDS)
 OFFSETS: Final = np.dtype(
     (
         np.record,
-        np.dtype([("max_seats", "i4"), ("size", "i4"), *((name, "i4") for name in _OFFSET_NAMES)]),
+        np.dtype(
+            [("max_seats", "i4"), ("numbers", "i4"), *((name, "i4") for name in _OFFSET_NAMES)]
+        ),
     )
 )
-"""A layout for compiled code: where each field starts (-1: not there)."""
+"""A layout for compiled code: how many numbers it has (not "size", which is NumPy's own word for the items of
+a record), and where each field starts (-1: not there)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -227,7 +230,8 @@ class Layout:
         if max_seats is not None and max_seats < rules.seats:
             raise RulesError(f"max_seats: {max_seats} is refused; accepted: {rules.seats} or more")
         if n_actions is not None and n_actions not in {least, N_ACTIONS}:
-            raise RulesError(f"n_actions: {n_actions} is refused; accepted: {least} or {N_ACTIONS}")
+            accepted = " or ".join(str(each) for each in sorted({least, N_ACTIONS}))
+            raise RulesError(f"n_actions: {n_actions} is refused; accepted: {accepted}")
         return cls(
             max_seats=max_seats or rules.seats, with_rules=with_rules, n_actions=n_actions or least
         )
@@ -268,7 +272,7 @@ class Layout:
     def offsets(self) -> npt.NDArray[np.void]:
         """The layout as an array of one :data:`OFFSETS` record."""
         row = np.zeros(1, OFFSETS)
-        row["max_seats"], row["size"] = self.max_seats, self.size
+        row["max_seats"], row["numbers"] = self.max_seats, self.size
         for name in _OFFSET_NAMES:
             row[name] = self.slices[name].start if name in self.slices else -1
         return row
@@ -327,7 +331,7 @@ def _label(field: Field, number: int) -> str:
 @inlined
 def encode(g: Any, r: Any, layout: Any, sections: Any, viewer: int, out: Any, row: int) -> None:
     """Write what ``viewer`` sees of the game into ``out[row]``, a float32 vector of the layout."""
-    for k in range(int(layout.size)):
+    for k in range(int(layout.numbers)):
         out[row, k] = 0.0
     _encode_seats(g, r, layout, viewer, out, row)
     if int(g.stock) != NO_CARD:
@@ -355,7 +359,8 @@ def _encode_seats(g: Any, r: Any, layout: Any, viewer: int, out: Any, row: int) 
         out[row, known + relative * N_RANKS + max(rank, 1)] = float(min(rank, 1))
         out[row, outcome + relative * N_OUTCOMES + max(result, 1)] = float(min(result, 1))
         out[row, shown + relative] = float(g.shown[seat])
-        out[row, lives + relative] = left / lives_at_start
+        # A position may give a seat more lives than a game starts with; the vector stays within 1.
+        out[row, lives + relative] = min(left / lives_at_start, 1.0)
         out[row, in_play + relative] = float(min(left, 1))
         seat += step
         if seat == seats:
@@ -390,6 +395,24 @@ def write_mask(g: Any, r: Any, out: Any, row: int) -> None:
     legal = legal_actions(g, r)
     for action in range(out.shape[1]):
         out[row, action] = legal >> action & 1
+
+
+@inlined
+def observation_key(observation: Any, row: int) -> Any:
+    """A key of an observation: 64 bits mixed from the places and values of the numbers that are not zero.
+
+    The mixing is SplitMix64's finaliser. Among a million observations, two share a key with odds of one
+    in forty million.
+    """
+    key = np.uint64(0)
+    for k in range(observation.shape[1]):
+        if observation[row, k] != 0.0:
+            z = key + np.uint64(k + 1) * np.uint64(0x9E3779B97F4A7C15)
+            z += np.uint64(observation[row, k] * 1048576.0)
+            z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+            z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+            key = z ^ (z >> np.uint64(31))
+    return key
 
 
 @entry

@@ -44,7 +44,7 @@ def derive(seed: int, index: int) -> int:
 def derive_many(seed: int, stop: int, *, first: int = 0) -> npt.NDArray[np.uint64]:
     """The seeds of the games ``first`` to ``stop - 1`` of a batch: uint64."""
     index = np.arange(first + 1, stop + 1, dtype=np.uint64)
-    return _mix(_fold(seed) + index * _GOLDEN)
+    return _mix(fold(seed) + index * _GOLDEN)
 
 
 def generator_words(seeds: npt.NDArray[np.uint64], stream: int) -> npt.NDArray[np.uint32]:
@@ -59,18 +59,20 @@ def generator_words(seeds: npt.NDArray[np.uint64], stream: int) -> npt.NDArray[n
 
 def generator_for(seed: int, stream: int) -> npt.NDArray[np.uint32]:
     """The generator state of a single game: two uint32 words."""
-    folded = seed if seed < _WORD else int(_fold(seed)[0])
+    folded = seed if seed < _WORD else int(fold(seed)[0])
     return generator_words(np.array([folded], np.uint64), stream).reshape(2)
 
 
-def _fold(seed: int) -> npt.NDArray[np.uint64]:
+def fold(seed: int) -> npt.NDArray[np.uint64]:
     """A whole number of any size mixed into one 64-bit word."""
-    word = np.zeros(1, np.uint64)
-    while True:
-        word = _mix(word ^ np.uint64(seed % _WORD))
+    words = [seed % _WORD]
+    while seed >= _WORD:
         seed //= _WORD
-        if seed == 0:
-            return word
+        words.append(seed % _WORD)
+    folded = np.zeros(1, np.uint64)
+    for word in reversed(words):  # the highest first: it is never zero, so no zero below it is lost
+        folded = _mix(folded ^ np.uint64(word))
+    return folded
 
 
 def _mix(z: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:

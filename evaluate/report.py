@@ -86,7 +86,9 @@ def observe(rules: Rules, lineup: Sequence[Agent], seat: int, *, seed: int) -> H
         if record is not None and other != seat:
             plan[0, other] = record
     asked = [other for other in range(rules.seats) if plan["kind"][0, other] == OUTSIDE]
-    batch = Batch(rules, _OBSERVED_GAMES, seed=seed, plan=plan, settle_early=True)
+    batch = Batch(
+        rules, _OBSERVED_GAMES, seed=seed, plan=plan, learners=np.full(_OBSERVED_GAMES, seat)
+    )
     dice = seeding.generator_words(seeding.derive_many(seed, len(batch)), CHOICES)
     strength = compile_rules(rules)["strength"][0].astype(np.int64)
     kinds = (len(POSITIONS), len(KNOWLEDGE), N_RANKS)

@@ -33,7 +33,7 @@ from cuckoo_env.engine import (
     legal_actions,
     new_games,
 )
-from cuckoo_env.observation import Layout, encode, sections_of
+from cuckoo_env.observation import Layout, encode, observation_key, sections_of
 from cuckoo_env.rules import Direction, FinalTie, Length, Refusal, Rules
 
 Ints = npt.NDArray[np.int64]
@@ -165,24 +165,12 @@ def _apply_all(games: Any, rules: Any, actions: Any) -> None:
 def _look_all(
     games: Any, rules: Any, layout: Any, sections: Any, row: Any, legal: Any, keys: Any
 ) -> None:
-    """The legal actions of the seat to act in each game, and a key of what it observes.
-
-    Keys are 64 bits of hash: for a million of them a collision has odds of one in forty million.
-    """
+    """The legal actions of the seat to act in each game, and a key of what it observes."""
     for i in range(games.shape[0]):
         g, r = games[i], rules[0]
         legal[i] = legal_actions(g, r)
         encode(g, r, layout[0], sections, int(g.seat), row, 0)
-        key = np.uint64(int(g.seat))
-        for k in range(int(layout[0].size)):
-            if row[0, k] != 0.0:
-                # SplitMix64's finaliser over the place and the value of every number that is not zero.
-                z = key + np.uint64(k + 1) * np.uint64(0x9E3779B97F4A7C15)
-                z += np.uint64(row[0, k] * 1048576.0)
-                z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-                z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-                key = z ^ (z >> np.uint64(31))
-        keys[i] = key
+        keys[i] = observation_key(row, 0)
 
 
 # ---------------------------------------------------------------------------------------------------

@@ -10,4 +10,6 @@ from hypothesis import settings
 # examples are the same every time: a new failure there comes from the change that is tested.
 settings.register_profile("default", deadline=None, print_blob=True)
 settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True)
+# As the command line does: torch's threads must not spin beside a busy core.
+os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 settings.load_profile("ci" if os.environ.get("CI") else "default")

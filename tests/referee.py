@@ -768,6 +768,6 @@ class Referee:
     def _pay_single_round(self, lost: dict[int, int], winners: list[int]) -> None:
         """game=round: one stake for every life lost, shared by those that lost none."""
         share = self.stake * sum(lost.values()) / len(winners)
-        for seat in lost:
-            paid = self.stake * lost[seat]
+        for seat, lives in lost.items():
+            paid = self.stake * lives
             self.payoffs[seat] = share if seat in winners else -paid

@@ -322,11 +322,11 @@ def test_bots_inside_play_as_they_do_from_outside(kind: int) -> None:
         outside.step(actions)
 
 
-def test_settle_early_ends_a_game_once_no_outside_seat_can_gain_or_lose() -> None:
+def test_a_game_ends_once_its_learner_can_gain_or_lose_no_more() -> None:
     rules, plan = "chase-the-ace,seats=4,lives=1", plan_for(4, [2])
     early, late = (
-        Batch(rules, games=300, seed=6, plan=plan, settle_early=early, renew=False)
-        for early in (True, False)
+        Batch(rules, games=300, seed=6, plan=plan, learners=learners, renew=False)
+        for learners in (np.full(300, 2), None)
     )
     for batch in (early, late):
         rng = np.random.default_rng(6)
@@ -342,14 +342,28 @@ def test_settle_early_ends_a_game_once_no_outside_seat_can_gain_or_lose() -> Non
 
 
 @pytest.mark.parametrize("rules", ["final_tie=carry", "final_tie=carry_stake", "max_rounds=9"])
-def test_settle_early_never_ends_a_game_whose_returns_are_open(rules: str) -> None:
+def test_a_game_never_ends_early_while_the_learners_return_is_open(rules: str) -> None:
     text = f"chase-the-ace,seats=4,lives=1,{rules}"
     assert not return_settles(Rules.parse(text))
-    batch = Batch(text, games=200, seed=6, plan=plan_for(4, [2]), settle_early=True)
+    batch = Batch(text, games=200, seed=6, plan=plan_for(4, [2]), learners=np.full(200, 2))
     rng = np.random.default_rng(6)
     for _ in range(20):
         batch.step(picks(batch, rng))
         assert np.isfinite(batch.returns).all()
+
+
+def test_a_finished_games_return_is_not_overwritten_by_one_that_passes_the_learner_by() -> None:
+    # Seat 1 often loses its turn, so that whole games pass without a decision of its own.
+    rules, plan = "alternate-exchange,lives=1", plan_for(3, [1])
+    waits = Batch(rules, games=500, seed=1, plan=plan, renew=False)
+    renews = Batch(rules, games=500, seed=1, plan=plan)
+    both = waits.seats >= 0
+    actions = np.where(both, picks(renews, np.random.default_rng(1)), LEAVE)
+    waits.step(actions)
+    renews.step(actions)
+    assert (waits.done[both] == ENDED).sum() > 100
+    np.testing.assert_array_equal(waits.done[both], renews.done[both])
+    np.testing.assert_array_equal(waits.returns[both], renews.returns[both])
 
 
 # --------------------------------------------------------------------------------------

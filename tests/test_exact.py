@@ -111,7 +111,13 @@ def test_robin_robin_alex():
 
 @pytest.mark.parametrize(
     "text",
-    ["practice-table", "onesies,lives=2", "pairs-safe,seats=2", "full-rotation", "jack-rule,lives=1"],
+    [
+        "practice-table",
+        "onesies,lives=2",
+        "pairs-safe,seats=2",
+        "full-rotation",
+        "jack-rule,lives=1",
+    ],
 )
 def test_a_best_response_is_worth_what_evaluating_it_says(text):
     rules = Rules.parse(text)

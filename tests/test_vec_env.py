@@ -10,8 +10,9 @@ pytest.importorskip("stable_baselines3")
 from cuckoo_env.agents import fill
 from cuckoo_env.batch import LEAVE, RESTART, Batch, return_settles
 from cuckoo_env.engine import NOBODY
+from cuckoo_env.learner import parse_seat
 from cuckoo_env.rules import PRESETS, Rules, RulesError
-from cuckoo_env.train.vec_env import CuckooVecEnv, needs_masks, parse_seat
+from cuckoo_env.train.vec_env import CuckooVecEnv, needs_masks
 
 TABLES = (
     "practice-table",

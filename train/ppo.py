@@ -39,9 +39,10 @@ from cuckoo_env.agents.policy import (
 from cuckoo_env.compiled import available_cores
 from cuckoo_env.evaluate import arena
 from cuckoo_env.files import write_text
+from cuckoo_env.learner import parse_seat
 from cuckoo_env.rules import Rules
 from cuckoo_env.train.runs import RunFolder
-from cuckoo_env.train.vec_env import SHAPINGS, CuckooVecEnv, Shaping, needs_masks, parse_seat
+from cuckoo_env.train.vec_env import SHAPINGS, CuckooVecEnv, Shaping, needs_masks
 
 _FOREVER: Final = 2**62
 """Decisions, for a run that the clock stops."""
