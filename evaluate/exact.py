@@ -347,6 +347,60 @@ def evaluate(
     )
 
 
+@dataclass(frozen=True, kw_only=True)
+class Headroom:
+    """How much of what can be learned in a seat was learned, from exact win shares.
+
+    Attributes:
+        learned: what the learned policy wins in the seat.
+        copied: what the simple agent it is compared with wins there.
+        best: what the best response to the other seats wins there.
+    """
+
+    learned: float
+    copied: float
+    best: float
+
+    @property
+    def captured(self) -> float:
+        """The part of the way from the simple agent to the best response: 1 is all there is."""
+        return (self.learned - self.copied) / (self.best - self.copied)
+
+
+def headroom(
+    rules: Rules,
+    learned: Sequence[Agent],
+    copied: Sequence[Agent],
+    seat: int,
+    *,
+    first_dealer: int | str | None = None,
+) -> Headroom:
+    """Measure one seat of a line-up against a simple agent there and against the best response.
+
+    Args:
+        rules: the rules of the match.
+        learned: one agent a seat.
+        copied: the same, with the simple agent in the seat.
+        seat: the seat.
+        first_dealer: as in :func:`evaluate`.
+
+    Raises:
+        ValueError: as :func:`evaluate`.
+    """
+    for agents in (learned, copied):
+        _check(rules, agents, first_dealer)
+    match = Match(rules)
+    starts = match.starts(first_dealer)
+    ours, theirs = strategy_of(match, learned), strategy_of(match, copied)
+    shares = [
+        Chain(match, ours).values()[:, seat],
+        Chain(match, theirs).values()[:, seat],
+        best_response(match, theirs, seat).win_share,
+    ]
+    won, copy, best = (float(_averaged(each, starts)) for each in shares)
+    return Headroom(learned=won, copied=copy, best=best)
+
+
 def _averaged(values: Floats, starts: list[tuple[float, int]]) -> Any:
     return sum(chance * values[number] for chance, number in starts)
 

@@ -23,6 +23,7 @@ from cuckoo_env.batch import Batch
 from cuckoo_env.cards import N_RANKS, RANK_NAMES, rank_text
 from cuckoo_env.engine import SWAP, compile_rules
 from cuckoo_env.evaluate.arena import CHOICES, Comparison, Result
+from cuckoo_env.evaluate.exact import Headroom
 from cuckoo_env.evaluate.statistics import is_shown
 from cuckoo_env.files import write_text
 from cuckoo_env.observation import Layout
@@ -188,6 +189,7 @@ class Content:
         others: other agents in the same seat.
         habits: what the policy does with each card.
         compared_habits: what the agent it is compared with does.
+        headroom: the exact win shares of the two and of the best response, where the table is small enough.
     """
 
     card: Card
@@ -196,6 +198,7 @@ class Content:
     others: Sequence[Result]
     habits: Habits
     compared_habits: Habits
+    headroom: Headroom | None = None
 
     @property
     def games(self) -> int:
@@ -254,6 +257,17 @@ class Content:
         size = f"{abs(100 * difference):.2f} points {'more' if difference > 0 else 'less'}"
         return figures + f"{size}, {abs(difference) / error:.0f} times the standard error."
 
+    def exact_verdict(self) -> str:
+        """How much of what can be learned was learned, in a sentence; empty where that is not known."""
+        if self.headroom is None:
+            return ""
+        room = self.headroom
+        return (
+            f"Exactly: the policy wins {room.learned:.2%}, {self.compared.capitalize()}’s own play "
+            f"{room.copied:.2%}, and the best possible play against these opponents {room.best:.2%}. "
+            f"It has learned {room.captured:.0%} of what there was to learn."
+        )
+
     def as_json(self) -> dict[str, Any]:
         """The figures, for machines."""
         difference, error = self.difference
@@ -276,6 +290,14 @@ class Content:
             "standard_errors": difference / error if error > 0 else None,
             "better": self.is_better(),
             "verdict": self.verdict(),
+            "exact": None
+            if self.headroom is None
+            else {
+                "learned": self.headroom.learned,
+                "copied": self.headroom.copied,
+                "best_response": self.headroom.best,
+                "captured_headroom": self.headroom.captured,
+            },
         }
 
 
@@ -300,6 +322,7 @@ def page(content: Content) -> str:
         _header(content),
         _curve_section(content),
         _bars_section(content),
+        _headroom_section(content),
         _habits_section(content),
         _figures_section(content),
         _rules_section(content),
@@ -462,6 +485,24 @@ def _bar(row: Row, scale: float, place: int) -> str:
     )
 
 
+def _headroom_section(content: Content) -> str:
+    """Where the policy stands between the simple agent and the best response, on one scale."""
+    room = content.headroom
+    if room is None:
+        return ""
+    name = escape(content.compared.capitalize())
+    at = 100 * min(max(room.captured, 0.0), 1.0)
+    return (
+        '<section>\n<h2>How much of what can be learned</h2>\n<div class="scale">'
+        f'<span class="way"><span class="done" style="width:{at:.1f}%"></span>'
+        f'<span class="here" style="left:{at:.1f}%">{room.captured:.0%}</span></span>'
+        f'<span class="ends"><span>{name}’s own play<b>{room.copied:.2%}</b></span>'
+        f"<span>the best possible play<b>{room.best:.2%}</b></span></span></div>\n"
+        f'<p class="note">{escape(content.exact_verdict())} These figures are computed from the whole '
+        "tree of the game, not sampled.</p>\n</section>"
+    )
+
+
 # -- Habits -------------------------------------------------------------------------------------
 
 
@@ -593,6 +634,15 @@ p { margin:.4rem 0; }
 .big span { display:block; font:600 .8rem/1.5 system-ui,sans-serif; color:var(--soft); margin-top:.35rem; }
 section { background:var(--sheet); border:1px solid var(--rule); border-radius:14px;
   padding:1.5rem 1.6rem 1.3rem; margin-top:1.4rem; }
+.scale { padding-top:2.2rem; }
+.scale .way { display:block; position:relative; height:1rem; border-radius:.5rem; background:var(--rule); }
+.scale .done { display:block; height:100%; border-radius:.5rem; background:var(--green); }
+.scale .here { position:absolute; bottom:1.3rem; transform:translateX(-50%); color:var(--green);
+  font-weight:700; font-variant-numeric:tabular-nums; }
+.scale .ends { display:flex; justify-content:space-between; margin-top:.5rem; color:var(--soft);
+  font-size:.9rem; }
+.scale .ends span:last-child { text-align:right; }
+.scale b { display:block; color:var(--ink); font-size:1.1rem; font-variant-numeric:tabular-nums; }
 svg { display:block; width:100%; height:auto; max-width:46rem; margin:0 auto; }
 svg text { fill:var(--soft); font-size:14px; font-variant-numeric:tabular-nums; }
 svg .mid { text-anchor:middle; }

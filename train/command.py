@@ -24,6 +24,8 @@ from rich.table import Table
 from cuckoo_env.agents import parse
 from cuckoo_env.agents.policy import PolicyAgent
 from cuckoo_env.evaluate import arena, report
+from cuckoo_env.evaluate.exact import Headroom, headroom
+from cuckoo_env.evaluate.match import TooLargeError
 from cuckoo_env.files import write_text
 from cuckoo_env.train.ppo import Arguments, Outcome, Progress, Task
 from cuckoo_env.train.ppo import train as learn
@@ -188,6 +190,7 @@ def measure(
             for each in (agent, parse(_COPIED, task.rules))
         ]
     return report.Content(
+        headroom=_headroom(task, agent, seat),
         card=agent.policy.card,
         seat=seat,
         comparison=comparison,
@@ -195,6 +198,16 @@ def measure(
         habits=habits[0],
         compared_habits=habits[1],
     )
+
+
+def _headroom(task: Task, agent: PolicyAgent, seat: int) -> Headroom | None:
+    """Exact win shares, where the table is small enough to be solved."""
+    try:
+        return headroom(
+            task.rules, task.lineups(agent)[0], task.lineups(parse(_COPIED, task.rules))[0], seat
+        )
+    except TooLargeError:
+        return None
 
 
 def parse_hidden(text: str) -> tuple[int, ...]:
@@ -301,6 +314,8 @@ def _tell_measured(content: report.Content, folder: RunFolder) -> None:
         table.add_row(row.label, *figures)
     Console(highlight=False).print(table)
     _say(content.verdict())
+    if content.headroom:
+        _say(content.exact_verdict())
     _say(f"The report: {folder.path / 'report.html'}")
 
 
