@@ -12,19 +12,27 @@ import math
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from cuckoo_env.rules import PRESETS, Preset, Rules
+from cuckoo_env.rules import PRESETS, Length, Preset, Rules
 
 if TYPE_CHECKING:
+    from cuckoo_env.agents import Agent
     from cuckoo_env.evaluate import Comparison, Result
+    from cuckoo_env.evaluate.exact import Exact
+    from cuckoo_env.records import Record, RecordError
 
+WRONG: Final = 1
+"""The exit status after a check that found something wrong."""
 BAD_INPUT: Final = 2
 INTERRUPTED: Final = 130
 """What shells report for a command stopped with Ctrl-C."""
+GAMES: Final = 100_000
+"""Games that ``cuckoo evaluate`` plays unless told otherwise."""
 
 _UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
 """click's error for a command line it cannot read; newer versions of typer have their own copy."""
@@ -105,10 +113,15 @@ def rules(
     name: Annotated[
         str | None, typer.Argument(help="A preset, and what differs: standard,lives=4.")
     ] = None,
+    sources: Annotated[
+        bool, typer.Option("--sources", help="Where sources differ, and what is done here.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """List the presets, or explain a rule set in plain sentences."""
-    if name is None:
+    if sources:
+        _list_sources(as_json=as_json)
+    elif name is None:
         _list_presets(as_json=as_json)
     else:
         _explain(Rules.parse(name), as_json=as_json)
@@ -123,6 +136,19 @@ def _list_presets(*, as_json: bool) -> None:
         table.add_row(preset.name, _seats_text(preset), preset.source, preset.summary)
     _print(table)
     _print("Explain one, also with changes: cuckoo rules standard,lives=4,queen=redirects")
+
+
+def _list_sources(*, as_json: bool) -> None:
+    from cuckoo_env.explain import SOURCES, SOURCES_DISAGREE
+
+    if as_json:
+        _print_json([vars(each) | {"says": dict(each.says)} for each in SOURCES_DISAGREE])
+        return
+    for each in SOURCES_DISAGREE:
+        _print(f"{each.question} [{each.fields}]" if each.fields else each.question)
+        for source in SOURCES:
+            _print(f"  {source}: {each.says.get(source, 'silent')}")
+        _print(f"  here: {each.here}")
 
 
 def _preset_fields(preset: Preset) -> dict[str, Any]:
@@ -185,12 +211,26 @@ def evaluate(
         list[str],
         typer.Argument(
             metavar="AGENT...",
-            help="One for every seat: random, naive, robin, alex, threshold:T or policy:PATH.",
+            help="One for every seat: random, naive, robin, alex, threshold:T, equilibrium,"
+            " table:FILE or policy:PATH.",
         ),
     ],
     rules: RulesOption = "practice-table",
-    games: Annotated[int, typer.Option("--games", help="How many games to play.")] = 100_000,
-    seed: SeedOption = 0,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Calculate instead of playing: no errors, no luck.")
+    ] = False,
+    best_response: Annotated[
+        bool,
+        typer.Option("--best-response", help="With --exact: what each seat could win alone."),
+    ] = False,
+    games: Annotated[
+        int | None,
+        typer.Option("--games", help="How many games to play.", show_default=f"{GAMES:,}"),
+    ] = None,
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, help="The same seed, the same result.", show_default="0"),
+    ] = None,
     baseline: Annotated[
         str | None,
         typer.Option(
@@ -204,24 +244,93 @@ def evaluate(
             help="lot, cut, a seat, or all (every seat in turn); otherwise as the rules say.",
         ),
     ] = None,
+    records: Annotated[
+        str | None,
+        typer.Option(
+            "--records",
+            metavar="FILE",
+            help="Write every game down, one a line, for cuckoo replay. This takes longer.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Let agents play many games, and tell how they did, with standard errors."""
-    from cuckoo_env import evaluate as arena
+    """Let agents play many games, or calculate what they win, and tell how they do."""
     from cuckoo_env.agents import lineup
 
     table_rules = rules_for(rules, len(agents))
     ours = lineup(agents, table_rules)
-    common = {"games": games, "seed": seed, "first_dealer": first_dealer}
-    if baseline is None:
-        with _progress("Playing", games, hidden=as_json) as tell:
-            result = arena.play(table_rules, ours, **common, progress=tell)  # type: ignore[arg-type]
-        _report(result, None, as_json=as_json)
+    theirs = None if baseline is None else lineup(baseline, table_rules)
+    if exact:
+        _refuse_sampling(games=games, seed=seed, records=records)
+        _calculate(
+            table_rules,
+            ours,
+            theirs,
+            first_dealer=first_dealer,
+            best_responses=best_response,
+            as_json=as_json,
+        )
         return
-    theirs = lineup(baseline, table_rules)
+    if best_response:
+        raise ValueError("--best-response is refused; accepted: only together with --exact")
+    _sample(
+        table_rules,
+        ours,
+        theirs,
+        games=GAMES if games is None else games,
+        seed=seed or 0,
+        first_dealer=first_dealer,
+        records=records,
+        as_json=as_json,
+    )
+
+
+def _refuse_sampling(**options: int | str | None) -> None:
+    """Exact values know no number of games and no seed."""
+    for name, value in options.items():
+        if value is not None:
+            raise ValueError(
+                f"{name}: {value} is refused; accepted: none with --exact, which plays no games"
+            )
+
+
+def _sample(
+    rules: Rules,
+    ours: Sequence[Agent],
+    theirs: Sequence[Agent] | None,
+    *,
+    games: int,
+    seed: int,
+    first_dealer: str | None,
+    records: str | None,
+    as_json: bool,
+) -> None:
+    """Play, and print what came of it."""
+    from cuckoo_env import evaluate as arena
+
+    common = {"games": games, "seed": seed, "first_dealer": first_dealer}
+    if theirs is None:
+        with (
+            _keeping(records) as keep,
+            _progress("Playing", games, hidden=as_json) as tell,
+        ):
+            result = arena.play(rules, ours, **common, progress=tell, keep=keep)  # type: ignore[arg-type]
+        _report(result, None, as_json=as_json)
+        if records and not as_json:
+            _print(f"{games:,} games written to {records}.")
+        return
+    if records:
+        raise ValueError(f"records: {records} is refused; accepted: only without --baseline")
     with _progress("Playing", 2 * games, hidden=as_json) as tell:
-        both = arena.compare(table_rules, ours, theirs, **common, progress=tell)  # type: ignore[arg-type]
+        both = arena.compare(rules, ours, theirs, **common, progress=tell)  # type: ignore[arg-type]
     _report(both.lineup, both, as_json=as_json)
+
+
+def _keeping(path: str | None) -> AbstractContextManager[Callable[[Record], None] | None]:
+    """What takes records and writes them to a file as a whole; nothing without a path."""
+    from cuckoo_env.records import writing
+
+    return nullcontext() if path is None else writing(Path(path))
 
 
 def rules_for(text: str, seats: int) -> Rules:
@@ -291,6 +400,315 @@ def _plain(result: Result) -> dict[str, Any]:
     """The result as JSON knows it."""
     values = {field.name: getattr(result, field.name) for field in dataclasses.fields(result)}
     return {k: v.tolist() if hasattr(v, "tolist") else v for k, v in values.items()}
+
+
+# -- cuckoo evaluate --exact --------------------------------------------------------------------
+
+
+def _calculate(
+    rules: Rules,
+    ours: Sequence[Agent],
+    theirs: Sequence[Agent] | None,
+    *,
+    first_dealer: str | None,
+    best_responses: bool,
+    as_json: bool,
+) -> None:
+    """Print exact values, of one line-up or of two."""
+    from cuckoo_env.evaluate.arena import EVERY_DEALER, tables_for
+    from cuckoo_env.evaluate.exact import evaluate
+
+    table = tables_for(rules, first_dealer)[0]
+    lineups = [ours] if theirs is None else [ours, theirs]
+    values: list[Exact] = []
+    with _progress("Calculating", len(lineups), hidden=as_json) as tell:
+        for agents in lineups:
+            values.append(
+                evaluate(
+                    table,
+                    agents,
+                    first_dealer=EVERY_DEALER if first_dealer == EVERY_DEALER else None,
+                    best_responses=best_responses,
+                    progress=lambda share: tell(len(values) + share),
+                )
+            )
+    if as_json:
+        _print_json(_exact_fields(rules, values))
+    else:
+        _print_exact(rules, values)
+
+
+_NO_PAYOFF: Final = (
+    "final_tie=carry_stake without max_rounds: the pot can grow without bound; give max_rounds"
+)
+
+
+def _exact_fields(rules: Rules, values: list[Exact]) -> dict[str, Any]:
+    ours, *baseline = values
+    fields = {"method": "exact", "rules": str(rules), **_exact_plain(rules, ours)}
+    for theirs in baseline:
+        fields["baseline"] = _exact_plain(rules, theirs)
+        fields["difference"] = {
+            name: None
+            if fields[name] is None
+            else (getattr(ours, name) - getattr(theirs, name)).tolist()
+            for name in ("win_share", "payoff")
+        }
+    return fields
+
+
+def _exact_plain(rules: Rules, values: Exact) -> dict[str, Any]:
+    """The values as JSON knows them."""
+    nobody = _nobody(rules, values)
+    plain: dict[str, Any] = {
+        "agents": list(values.agents),
+        "first_dealer": values.first_dealer,
+        "win_share": values.win_share.tolist(),
+        "payoff": None if values.payoff is None else values.payoff.tolist(),
+        "truncated": nobody.get("truncated", 0.0),
+        "undecided": nobody.get("undecided", 0.0),
+    }
+    if values.payoff is None:
+        plain["payoff_reason"] = _NO_PAYOFF
+    if values.best_response is not None and values.gain is not None:
+        plain["best_response"] = values.best_response.tolist()
+        plain["gain"] = values.gain.tolist()
+        plain["nash_conv"] = values.nash_conv
+    return plain
+
+
+def _nobody(rules: Rules, values: Exact) -> dict[str, float]:
+    """How likely nobody wins, by the one reason that these rules have for it."""
+    return {"undecided" if rules.game is Length.ROUND else "truncated": values.truncated}
+
+
+def _print_exact(rules: Rules, values: list[Exact]) -> None:
+    ours, *baseline = values
+    columns = ["win share", "payoff"]
+    if ours.best_response is not None:
+        columns += ["best response", "gain"]
+    if baseline:
+        columns.append("win share less baseline's")
+    table = _table("seat", "agent", *columns)
+    for seat, agent in enumerate(ours.agents):
+        row = [str(seat), agent, f"{ours.win_share[seat]:.6f}"]
+        row.append("-" if ours.payoff is None else f"{ours.payoff[seat]:+.6f}")
+        if ours.best_response is not None and ours.gain is not None:
+            row += [f"{ours.best_response[seat]:.6f}", f"{ours.gain[seat]:.6f}"]
+        row += [f"{ours.win_share[seat] - theirs.win_share[seat]:+.6f}" for theirs in baseline]
+        table.add_row(*row)
+    _print(table)
+    nobody = [f"{share:.2%} {name}" for name, share in _nobody(rules, ours).items() if share]
+    dealer = f"first dealer: {ours.first_dealer}"
+    _print("; ".join([f"Exact values of {rules}", dealer, *nobody]) + ".")
+    if ours.payoff is None:
+        _print(f"No payoffs: {_NO_PAYOFF}.")
+    if ours.nash_conv is not None:
+        _print(f"NashConv {ours.nash_conv:.6f}: all that the seats could gain, each alone.")
+    for theirs in baseline:
+        _print(f"Baseline: {', '.join(theirs.agents)}.")
+
+
+# -- cuckoo replay ------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: cuckoo replay games.jsonl --show")
+def replay(
+    files: Annotated[
+        list[Path],
+        typer.Argument(metavar="FILE...", help="Records: one JSON object, or one on every line."),
+    ],
+    out: Annotated[
+        str | None,
+        typer.Option(
+            "--out", metavar="FILE", help="Write the records, filled in, if none is wrong."
+        ),
+    ] = None,
+    show: Annotated[bool, typer.Option("--show", help="Tell every game in words.")] = False,
+    as_json: JsonOption = False,
+) -> int:
+    """Play records of games again, checking all they say and filling in what they leave out.
+
+    The exit status is 1 if any record is wrong.
+    """
+    with _keeping(out) as keep:
+        replayed = _Replayed(keep, show=show, as_json=as_json)
+        # Told at once, the stories and the bar would be in each other's way.
+        with _progress("Replaying", sum(map(_lines, files)), hidden=show or as_json) as tell:
+            replayed.read(files, tell)
+        replayed.sum_up(out)
+        if replayed.errors:
+            raise typer.Exit(WRONG)  # an error in this block leaves --out as it was
+    return 0
+
+
+def _lines(path: Path) -> int:
+    with path.open("rb") as file:
+        return sum(1 for _ in file)
+
+
+class _Replayed:
+    """What came of replaying files of records."""
+
+    def __init__(self, keep: Callable[[Record], None] | None, *, show: bool, as_json: bool) -> None:
+        self._keep, self._show, self._as_json = keep, show, as_json
+        self._records = 0
+        self.errors: list[dict[str, Any]] = []
+        self._shown: list[dict[str, Any]] = []
+
+    def read(self, files: Sequence[Path], tell: Callable[[float], None]) -> None:
+        """Replay all records of all files."""
+        from cuckoo_env import records
+
+        before = 0
+        for path in files:
+            for line, found in records.read(path):
+                self._records += 1
+                place = {"file": str(path), "line": line}
+                try:
+                    if isinstance(found, records.RecordError):
+                        raise found
+                    self._accept(place, records.check(found))
+                except records.RecordError as error:
+                    self._refuse(place, error)
+                tell(before + line)
+            before += _lines(path)
+
+    def _accept(self, place: dict[str, Any], record: Record) -> None:
+        from cuckoo_env import records
+
+        if self._keep:
+            self._keep(record)
+        if not self._show:
+            return
+        story = records.story(record)
+        if self._as_json:
+            self._shown.append({**place, "record": record, "story": story})
+            return
+        _print(f"{place['file']}:{place['line']}: {record['rules']}")
+        for number, (each, sentences) in enumerate(zip(record["rounds"], story, strict=True), 1):
+            _print(f"Round {number}, lives {', '.join(map(str, each['lives']))}")
+            for sentence in sentences:
+                _print(f"  {sentence}")
+        _print(_ending(record))
+
+    def _refuse(self, place: dict[str, Any], error: RecordError) -> None:
+        fields = {"round": error.round, "seat": error.seat, "field": error.field}
+        self.errors.append({**place, **fields, "reason": error.reason, "message": str(error)})
+        if self._show and not self._as_json:
+            self._print_error(self.errors[-1])
+
+    def _print_error(self, error: dict[str, Any]) -> None:
+        _print("{file}:{line}: {message}".format(**error))
+
+    def sum_up(self, out: str | None) -> None:
+        """Print what was wrong, and how much."""
+        if self._as_json:
+            shown = {"shown": self._shown} if self._show else {}
+            _print_json(
+                {
+                    "records": self._records,
+                    "wrong": len(self.errors),
+                    "errors": self.errors,
+                    **shown,
+                }
+            )
+            return
+        if not self._show:
+            for error in self.errors:
+                self._print_error(error)
+        noun = "record" if self._records == 1 else "records"
+        nothing = "; nothing written" if out and self.errors else ""
+        _print(f"{self._records:,} {noun}, {len(self.errors):,} wrong{nothing}")
+
+
+def _ending(record: Record) -> str:
+    """How a recorded game ended, in a line."""
+    if record["winners"] is None:
+        return "Not over."
+    names = record["seats"]
+    winners = ", ".join(names[seat] for seat in record["winners"]) or "nobody"
+    returns = [f"{name} {each:+g}" for name, each in zip(names, record["payoffs"], strict=True)]
+    return f"Won by {winners}. Returns: {', '.join(returns)}."
+
+
+# -- cuckoo solve -------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: cuckoo solve --rules le-her --out le-her.npz")
+def solve(
+    out: Annotated[str, typer.Option("--out", help="The file for the solved table.")],
+    rules: RulesOption = "practice-table",
+    target: Annotated[
+        float, typer.Option("--target", help="Stop when NashConv, in win share, is at most this.")
+    ] = 1e-5,
+    seconds: Annotated[
+        float, typer.Option("--seconds", help="Stop after about so long, whatever is reached.")
+    ] = 600.0,
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier file.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Learn an equilibrium, and say exactly how much anybody could still gain against it."""
+    from cuckoo_env.train import solve as solver
+
+    path, wanted = Path(out), Rules.parse(rules)
+    if target <= 0 or seconds <= 0:
+        raise ValueError(f"target, seconds: {target:g}, {seconds:g} are refused; accepted: above 0")
+    if path.exists() and not force:
+        raise ValueError(f"out: {out} is refused: it exists; accepted: a new file, or --force")
+    if not path.absolute().parent.is_dir():
+        raise ValueError(f"out: {out} is refused: there is no folder {path.absolute().parent}")
+    with _solving(target, hidden=as_json) as tell:
+        solution = solver.solve(wanted, target=target, seconds=seconds, progress=tell)
+    solver.as_table(solution, f"table:{out}", {"target": target}).save(path)
+    figures = {
+        "rules": str(wanted),
+        "out": out,
+        "nash_conv": solution.nash_conv,
+        "win_share": solution.win_share.tolist(),
+        "seconds": round(solution.seconds, 1),
+        "iterations": solution.iterations,
+    }
+    if as_json:
+        _print_json(figures)
+        return
+    shares = ", ".join(f"{share:.4f}" for share in solution.win_share)
+    _print(f"{wanted}: win shares {shares}")
+    _print(
+        f"NashConv {solution.nash_conv:.2e} after {solution.iterations:,} sweeps,"
+        f" {solution.seconds:.0f} s: what all seats together could gain, exactly."
+    )
+    if wanted.seats > 2:
+        _print("With three seats and more, a small NashConv is all that is claimed.")
+    else:
+        _print("Two seats are zero-sum: no seat's value is further off than that.")
+    _print(f"It plays as table:{out}")
+
+
+@contextmanager
+def _solving(target: float, *, hidden: bool) -> Iterator[Callable[[float], None]]:
+    """A bar that fills as NashConv falls, from a tenth to the target, decade by decade."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("Solving"),
+        BarColumn(),
+        TimeElapsedColumn(),
+        TextColumn("{task.fields[note]}"),
+    )
+    decades = max(math.log10(0.1 / target), 1.0)
+    with Progress(
+        *columns, console=console, transient=True, disable=hidden or not console.is_terminal
+    ) as bar:
+        task = bar.add_task("", total=decades, note="growing the trees")
+
+        def tell(nash_conv: float) -> None:
+            done = min(max(math.log10(0.1 / max(nash_conv, 1e-300)), 0.0), decades)
+            bar.update(task, completed=done, note=f"NashConv {nash_conv:.1e}")
+
+        yield tell
 
 
 # -- cuckoo train, cuckoo demo ------------------------------------------------------------------
@@ -393,16 +811,16 @@ def _table(first: str, *columns: str) -> Any:
 
 
 @contextmanager
-def _progress(what: str, games: int, *, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """A bar on standard error while games are played, if a person is there to see it."""
+def _progress(what: str, total: int, *, hidden: bool) -> Iterator[Callable[[float], None]]:
+    """A bar on standard error while something takes its time, if a person is there to see it."""
     from rich.console import Console
     from rich.progress import Progress
 
     console = Console(stderr=True)
     disabled = hidden or not console.is_terminal
     with Progress(console=console, transient=True, disable=disabled) as bar:
-        task = bar.add_task(what, total=games)
-        yield lambda over: bar.update(task, completed=over)
+        task = bar.add_task(what, total=total)
+        yield lambda done: bar.update(task, completed=done)
 
 
 if __name__ == "__main__":

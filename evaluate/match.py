@@ -28,7 +28,7 @@ from cuckoo_env.engine import (
 )
 from cuckoo_env.evaluate.tree import TOP, Tree, tree_for
 from cuckoo_env.observation import Layout, encode, sections_of, write_mask
-from cuckoo_env.rules import FinalTie, Rules
+from cuckoo_env.rules import FinalTie, Length, Rules
 
 Floats = npt.NDArray[np.float64]
 
@@ -108,9 +108,8 @@ class Match:
                 " solved; evaluate by sampling (--games), or learn an approximate best response"
             )
         self.rules = rules
-        self.counts_stakes = (
-            rules.final_tie is not FinalTie.CARRY_STAKE or rules.max_rounds is not None
-        )
+        carries = rules.game is Length.MATCH and rules.final_tie is FinalTie.CARRY_STAKE
+        self.counts_stakes = not carries or rules.max_rounds is not None
         self._table = compile_rules(rules)
         self.layout = Layout.of(rules)
         self.positions: list[Position] = []

@@ -4,11 +4,12 @@ import json
 import subprocess
 import sys
 import types
+from typing import Any
 
 import pytest
 
 from cuckoo_env import cli
-from cuckoo_env.agents import BOTS
+from cuckoo_env.agents import BOTS, KINDS
 from cuckoo_env.rules import PRESETS, Rules, RulesError
 
 
@@ -51,6 +52,13 @@ BAD = {
     "dealer out of range": ((*EVALUATE, "--first-dealer", "3"), "first_dealer: 3 is refused"),
     "dealer by vote": ((*EVALUATE, "--first-dealer", "vote"), "first_dealer: vote is refused"),
     "short baseline": ((*EVALUATE, "--baseline", "robin"), "agents: 1 are refused; accepted: 3"),
+    "best response of samples": ((*EVALUATE, "--best-response"), "only together with --exact"),
+    "games of exact values": ((*EVALUATE, "--exact", "--games", "5"), "games: 5 is refused"),
+    "seed of exact values": ((*EVALUATE, "--exact", "--seed", "0"), "seed: 0 is refused"),
+    "exact dealer": ((*EVALUATE, "--exact", "--first-dealer", "3"), "first_dealer: 3 is refused"),
+    "exact with too few": (("evaluate", "robin", "--exact"), "agents: 1 are refused"),
+    "exact baseline": ((*EVALUATE, "--exact", "--baseline", "alex"), "agents: 1 are refused"),
+    "too large": (("evaluate", *["robin"] * 9, "--rules", "cuckoo", "--exact"), "nodes a round"),
     "no such policy": (("evaluate", "policy:/no/such", "robin", "alex"), "/no/such"),
     "text with breaks": (("rules", "a\nb"), "rules: a b is refused"),
     "train without out": (("train",), "Missing option '--out'"),
@@ -263,12 +271,108 @@ def test_rules_for_refuses_what_rules_refuse() -> None:
         cli.rules_for("bridge", 4)
 
 
-def test_every_bot_can_be_evaluated(capsys: pytest.CaptureFixture[str]) -> None:
-    result = json.loads(
-        told(capsys, "evaluate", *BOTS, "--rules", "standard", "--games", "200", "--json")
-    )
-    assert result["agents"] == list(BOTS)
-    assert result["rules"] == "standard,seats=4"
+@pytest.mark.parametrize("bot", BOTS)
+def test_every_bot_can_be_evaluated(capsys: pytest.CaptureFixture[str], bot: str) -> None:
+    result = json.loads(told(capsys, "evaluate", "robin", bot, "alex", "--games", "50", "--json"))
+    assert result["agents"] == ["robin", bot, "alex"]
+    assert result["method"] == "sampled"
+
+
+def test_every_kind_of_agent_is_named_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
+    text = " ".join(told(capsys, "evaluate", "--help").split())
+    for kind in KINDS.values():
+        assert kind.form in text
+
+
+# -- Evaluate, exactly --------------------------------------------------------------------------
+
+
+def exact(capsys: pytest.CaptureFixture[str], *arguments: str) -> dict[str, Any]:
+    fields: dict[str, Any] = json.loads(told(capsys, "evaluate", *arguments, "--exact", "--json"))
+    return fields
+
+
+def test_exact_values_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    values = exact(capsys, "robin", "robin", "alex")
+    assert (values["method"], values["rules"]) == ("exact", "practice-table")
+    assert values["agents"] == ["robin", "robin", "alex"]
+    assert values["first_dealer"] == "2"
+    assert (values["truncated"], values["undecided"]) == (0, 0)
+    assert sum(values["win_share"]) == pytest.approx(1)
+    assert sum(values["payoff"]) == pytest.approx(0)
+    for name in ("payoff_reason", "best_response", "gain", "nash_conv", "baseline", "games"):
+        assert name not in values
+
+
+def test_exact_best_responses_for_machines(capsys: pytest.CaptureFixture[str]) -> None:
+    values = exact(capsys, "robin", "robin", "alex", "--best-response")
+    gains = [
+        best - now for best, now in zip(values["best_response"], values["win_share"], strict=True)
+    ]
+    assert values["gain"] == pytest.approx(gains)
+    assert values["nash_conv"] == pytest.approx(sum(gains))
+    assert min(gains) > 0
+
+
+def test_all_dealers_are_averaged(capsys: pytest.CaptureFixture[str]) -> None:
+    by_dealer = [
+        exact(capsys, "robin", "naive", "alex", "--first-dealer", str(seat))["win_share"]
+        for seat in range(3)
+    ]
+    values = exact(capsys, "robin", "naive", "alex", "--first-dealer", "all")
+    assert values["first_dealer"] == "all"
+    averages = [sum(shares) / 3 for shares in zip(*by_dealer, strict=True)]
+    assert values["win_share"] == pytest.approx(averages)
+    assert by_dealer[0] != by_dealer[1]
+    by_lot = exact(capsys, "robin", "naive", "alex", "--first-dealer", "lot")
+    assert by_lot["win_share"] == values["win_share"]
+    assert by_lot["first_dealer"] == "lot"
+
+
+def test_an_exact_baseline(capsys: pytest.CaptureFixture[str]) -> None:
+    values = exact(capsys, "robin", "robin", "alex", "--baseline", "naive,robin,alex")
+    assert values["baseline"]["agents"] == ["naive", "robin", "alex"]
+    for name in ("win_share", "payoff"):
+        differences = [a - b for a, b in zip(values[name], values["baseline"][name], strict=True)]
+        assert values["difference"][name] == pytest.approx(differences)
+
+
+def test_payoffs_without_a_limit_are_null_with_the_reason(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    arguments = ("robin", "alex", "--rules", "chase-the-ace,final_tie=carry_stake")
+    values = exact(capsys, *arguments, "--baseline", "alex,alex")
+    assert values["payoff"] is None
+    assert "max_rounds" in values["payoff_reason"]
+    assert values["difference"]["payoff"] is None
+    assert sum(values["win_share"]) == pytest.approx(1)
+    out = told(capsys, "evaluate", *arguments, "--exact")
+    assert "No payoffs: final_tie=carry_stake without max_rounds" in out
+
+
+def test_games_that_nobody_wins(capsys: pytest.CaptureFixture[str]) -> None:
+    one_round = exact(capsys, "naive", "naive", "--rules", "one-round")
+    assert one_round["truncated"] == 0
+    assert one_round["undecided"] == pytest.approx(1 / 17)
+    limited = exact(capsys, "naive", "naive", "--rules", "chase-the-ace,max_rounds=1")
+    assert limited["undecided"] == 0
+    assert limited["truncated"] == pytest.approx(1)
+
+
+def test_exact_values_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    plain = told(capsys, "evaluate", "robin", "robin", "alex", "--exact")
+    assert "Exact values of practice-table; first dealer: 2." in plain
+    assert "best response" not in plain
+    assert "NashConv" not in plain
+    out = told(capsys, *EVALUATE, "--exact", "--best-response", "--baseline", "naive,robin,alex")
+    values = exact(capsys, "robin", "robin", "alex", "--best-response")
+    for seat, agent in enumerate(values["agents"]):
+        row = next(line for line in out.splitlines() if line.startswith(f"{seat} "))
+        assert row.split()[:2] == [str(seat), agent]
+        for name in ("win_share", "best_response", "gain"):
+            assert f"{values[name][seat]:.6f}" in row
+    assert f"NashConv {values['nash_conv']:.6f}" in out
+    assert "Baseline: naive, robin, alex." in out
 
 
 # -- Train and demo -----------------------------------------------------------------------------
