@@ -238,7 +238,7 @@ def _improve(match: Match, number: int, seat: int, weights: Floats, values: Floa
     if seat not in order:
         return False
     tree, place = match.tree[number], order.index(seat)
-    leaf = tree.outcomes @ _reveal_worth(match, number, seat, values)
+    leaf = tree.outcomes @ reveal_worth(match, number, seat, values)
     own = tree.own_edges(place)
     gain = 0.0
     for states in tree.own_levels[place]:
@@ -284,7 +284,7 @@ def take_best(states: Any, state_edge: Any, worth: Any, weights: Any) -> float:
     return gain
 
 
-def _reveal_worth(match: Match, number: int, seat: int, values: Floats) -> Floats:
+def reveal_worth(match: Match, number: int, seat: int, values: Floats) -> Floats:
     """What each kind of reveal is worth to a seat."""
     return np.array(
         [
