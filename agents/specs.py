@@ -17,6 +17,8 @@ from cuckoo_env.agents.bots import THRESHOLDS, RandomBot, ThresholdBot
 from cuckoo_env.cards import N_RANKS
 from cuckoo_env.rules import Rules
 
+Make = Callable[[str, str, Rules, int | None], Agent]
+
 
 @dataclass(frozen=True, kw_only=True)
 class Kind:
@@ -25,12 +27,13 @@ class Kind:
     Attributes:
         form: how its spec is written, such as ``threshold:T``.
         summary: what it does, in a few words.
-        make: from the spec, what stands behind its colon ("" if there is none), and the rules.
+        make: from the spec, what stands behind its colon ("" if there is none), the rules, and the seat,
+            if it is known.
     """
 
     form: str
     summary: str
-    make: Callable[[str, str, Rules], Agent]
+    make: Make
 
     @property
     def takes_argument(self) -> bool:
@@ -38,23 +41,25 @@ class Kind:
         return ":" in self.form
 
 
-def _make_random(spec: str, argument: str, rules: Rules) -> Agent:
-    del argument, rules
+def _make_random(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
+    del argument, rules, seat
     return RandomBot(spec)
 
 
-def _make_named_threshold(spec: str, argument: str, rules: Rules) -> Agent:
-    del argument
+def _make_named_threshold(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
+    del argument, seat
     return ThresholdBot(spec, THRESHOLDS[spec], rules)
 
 
-def _make_threshold(spec: str, argument: str, rules: Rules) -> Agent:
+def _make_threshold(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
+    del seat
     if not (argument.isascii() and argument.isdigit() and int(argument) <= N_RANKS):
         raise _refusal(spec, f"threshold:T, where T is a whole number from 0 to {N_RANKS}")
     return ThresholdBot(spec, int(argument), rules)
 
 
-def _make_policy(spec: str, argument: str, rules: Rules) -> Agent:
+def _make_policy(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
+    del seat
     try:
         from cuckoo_env.agents.policy import PolicyAgent  # noqa: PLC0415 - torch, only for policies
     except ModuleNotFoundError as missing:
@@ -66,13 +71,32 @@ def _make_policy(spec: str, argument: str, rules: Rules) -> Agent:
     return PolicyAgent(argument, rules)
 
 
-def _make_equilibrium(spec: str, argument: str, rules: Rules) -> Agent:
-    del argument
+def _make_equilibrium(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
+    del argument, seat
     return table.shipped(rules, spec)
 
 
-def _make_table(spec: str, argument: str, rules: Rules) -> Agent:
+def _make_table(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
+    del seat
     return table.load(argument, rules, name=spec)
+
+
+_PROVIDED: dict[str, Make] = {}
+
+
+def provide(kind: str, make: Make) -> None:
+    """Say how a kind of agent is made that needs what stands above this package.
+
+    ``cuckoo_env.evaluate`` does so when it is imported, for ``best-response``.
+    """
+    _PROVIDED[kind] = make
+
+
+def _make_provided(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
+    kind = spec.partition(":")[0]
+    if kind not in _PROVIDED:
+        raise AgentError(f"agent: {spec} needs cuckoo_env.evaluate; accepted: after importing it")
+    return _PROVIDED[kind](spec, argument, rules, seat)
 
 
 KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
@@ -94,6 +118,11 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             make=_make_equilibrium,
         ),
         "table": Kind(form="table:FILE", summary="plays a table of cuckoo solve", make=_make_table),
+        "best-response": Kind(
+            form="best-response:AGENT,...",
+            summary="wins as much as can be won against these agents in the other seats, exactly",
+            make=_make_provided,
+        ),
         "policy": Kind(
             form="policy:PATH",
             summary="a trained policy: its run folder or file",
@@ -107,8 +136,13 @@ BOTS: Final = tuple(name for name, kind in KINDS.items() if not kind.takes_argum
 """The specs that are complete as they stand."""
 
 
-def parse(spec: str, rules: Rules) -> Agent:
+def parse(spec: str, rules: Rules, seat: int | None = None) -> Agent:
     """The agent that a spec names, ready for a table with these rules.
+
+    Args:
+        spec: a kind, or ``kind:argument``.
+        rules: the rules of the table.
+        seat: the seat it is to sit in, for kinds that are made for one.
 
     Raises:
         AgentError: naming the spec and what is accepted; also for a policy that does not fit.
@@ -121,7 +155,7 @@ def parse(spec: str, rules: Rules) -> Agent:
     kind = KINDS.get(name)
     if kind is None or kind.takes_argument != bool(argument) or bool(colon) != bool(argument):
         raise _refusal(spec, ", ".join(each.form for each in KINDS.values()))
-    return kind.make(spec.strip(), argument, rules)
+    return kind.make(spec.strip(), argument, rules, seat)
 
 
 def lineup(specs: str | Sequence[str], rules: Rules) -> list[Agent]:
@@ -139,7 +173,7 @@ def lineup(specs: str | Sequence[str], rules: Rules) -> list[Agent]:
         raise AgentError(
             f"agents: {len(named)} are refused; accepted: {rules.seats}, one a seat of {rules}"
         )
-    return _parse_all(named, rules)
+    return _parse_all(named, rules, range(rules.seats))
 
 
 def fill(against: str | Sequence[str], rules: Rules, seat: int | None) -> list[Agent]:
@@ -166,7 +200,10 @@ def fill(against: str | Sequence[str], rules: Rules, seat: int | None) -> list[A
             f"against: {len(named)} agents are refused; "
             f"accepted: 1 to {others}, for {free} of {rules}"
         )
-    return _parse_all([named[k % len(named)] for k in range(others)], rules)
+    seats: list[int | None] = [None] * others
+    if seat is not None:
+        seats = [each for each in range(rules.seats) if each != seat]
+    return _parse_all([named[k % len(named)] for k in range(others)], rules, seats)
 
 
 def _split(specs: str | Sequence[str]) -> list[str]:
@@ -174,9 +211,16 @@ def _split(specs: str | Sequence[str]) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def _parse_all(specs: Sequence[str], rules: Rules) -> list[Agent]:
-    made = {spec: parse(spec, rules) for spec in dict.fromkeys(specs)}
-    return [made[spec] for spec in specs]
+def _parse_all(specs: Sequence[str], rules: Rules, seats: Sequence[int | None]) -> list[Agent]:
+    """An agent for each spec; those that are not made for one seat are shared."""
+    made: dict[tuple[str, int | None], Agent] = {}
+    agents = []
+    for spec, seat in zip(specs, seats, strict=True):
+        key = (spec, seat if spec.partition(":")[0] in _PROVIDED else None)
+        if key not in made:
+            made[key] = parse(spec, rules, seat)
+        agents.append(made[key])
+    return agents
 
 
 def _refusal(spec: str, accepted: str) -> AgentError:

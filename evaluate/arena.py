@@ -13,13 +13,14 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from cuckoo_env import seeding
+from cuckoo_env import records, seeding
 from cuckoo_env.agents import Agent, AgentError, sample
 from cuckoo_env.autoplay import OUTSIDE, PLAYER, choose, roll, uniform
 from cuckoo_env.batch import CUT_SHORT, LEAVE, Batch
 from cuckoo_env.compiled import available_cores, entry, in_slices
 from cuckoo_env.engine import NOBODY
 from cuckoo_env.evaluate.statistics import Floats, Moments, verdict
+from cuckoo_env.game import Game
 from cuckoo_env.rules import Rules
 
 EVERY_DEALER: Final = "all"
@@ -35,6 +36,8 @@ _PAIRS: Final = 400 * _MOST
 
 Progress = Callable[[int], object]
 """Told now and then how many games are over."""
+Keep = Callable[[records.Record], object]
+"""Handed the record of every game, in order."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -125,6 +128,7 @@ def play(
     *,
     first_dealer: str | int | None = None,
     progress: Progress | None = None,
+    keep: Keep | None = None,
 ) -> Result:
     """Let the agents play, and sum up.
 
@@ -136,6 +140,8 @@ def play(
         first_dealer: ``lot``, ``cut``, a seat, or ``all`` for every seat in turn; by default as the
             rules say.
         progress: told now and then how many games are over.
+        keep: handed the record of every game (:mod:`cuckoo_env.records`), in order; the result is the
+            same, but takes about a millisecond a game longer.
 
     Raises:
         ValueError: for a value that cannot be used, naming it.
@@ -147,7 +153,7 @@ def play(
         >>> bool(result.win_share[2] < 0.25)
         True
     """
-    series = _Series(rules, agents, games, seed, first_dealer)
+    series = _Series(rules, agents, games, seed, first_dealer, keep)
     tally = _Tally(series.seats)
 
     def tell() -> None:
@@ -259,8 +265,7 @@ class _Tally:
 class _Series:
     """A number of games between the same agents, played a chunk at a time.
 
-    Game ``i`` is game ``i % chunk`` of the batch seeded with ``derive(seed, i // chunk)``, where
-    the chunk depends on the seats alone.
+    Game ``i`` is the game seeded with ``derive(seed, i)``, however the games are cut into chunks.
     """
 
     def __init__(
@@ -270,6 +275,7 @@ class _Series:
         games: int,
         seed: int | None,
         first_dealer: str | int | None,
+        keep: Keep | None = None,
     ) -> None:
         self.rules = Rules.parse(rules)
         self.agents, self.seats = tuple(agents), self.rules.seats
@@ -285,33 +291,54 @@ class _Series:
         self.first_dealer = (
             EVERY_DEALER if first_dealer == EVERY_DEALER else str(tables[0].first_dealer)
         )
-        self._players = _players(agents)
+        players = _players(agents)
+        plan = _plan(players)
+        # The data agents that the batch plays, and those that are left to us.
+        self._inside, self._outside = players.copy(), players.copy()
+        self._inside["kind"][plan["kind"][0] == OUTSIDE] = OUTSIDE
+        self._outside["kind"][plan["kind"][0] != OUTSIDE] = OUTSIDE
         # A multiple of the tables, so that in every chunk they take turns in the same way.
         side_by_side = _side_by_side(self.seats) // len(tables) * len(tables) or len(tables)
         self._batch = Batch(
-            tables, min(games, side_by_side), seed=0, plan=_plan(self._players), renew=False
+            tables,
+            min(games, side_by_side),
+            seed=0,
+            # The batch does not tell what its players do: to be written down, all are played by us.
+            plan=None if keep else plan,
+            renew=False,
         )
         self._actions = np.empty(len(self._batch), np.int8)
+        self._log = _Log(tables, [agent.name for agent in agents], keep) if keep else None
 
     def chunks(self, tell: Callable[[], object]) -> Iterator[_Chunk]:
         """Play all games; ``self.over`` counts them, and ``tell`` is called after every step."""
         size = len(self._batch)
-        for number, first in enumerate(range(0, self.games, size)):
-            yield self._play(number, min(size, self.games - first), first, tell)
+        for first in range(0, self.games, size):
+            yield self._play(min(size, self.games - first), first, tell)
 
-    def _play(self, number: int, games: int, before: int, tell: Callable[[], object]) -> _Chunk:
-        """Play one chunk to the end of each of its games."""
-        batch, chunk_seed = self._batch, seeding.derive(self.seed, number)
-        batch.reset(chunk_seed)
-        dice = seeding.generator_words(seeding.derive_many(chunk_seed, len(batch)), CHOICES)
+    def _play(self, games: int, first: int, tell: Callable[[], object]) -> _Chunk:
+        """Play one chunk, from game ``first`` on, to the end of each of its games."""
+        batch = self._batch
+        batch.reset(self.seed, first=first)
+        seeds = seeding.derive_many(self.seed, first + len(batch), first=first)
+        dice = seeding.generator_words(seeds, CHOICES)
+        # What the batch would roll for the players that it plays itself.
+        inside_dice = seeding.generator_words(seeds, seeding.CHOICES) if self._log else None
         running = batch.seats[:games]  # a view: it follows the batch
         while (running != NOBODY).any():
-            self._choose(dice)
+            self._choose(dice, inside_dice)
             self._actions[games:] = LEAVE
+            if self._log:
+                self._log.note(self._actions)
             batch.step(self._actions)
-            self.over = before + int((running == NOBODY).sum())
+            if not self._log:
+                self.over = first + int((running == NOBODY).sum())
             tell()
-        self.over = before + games
+        if self._log:
+            for _ in self._log.write_down(seeds[:games]):
+                self.over += 1
+                tell()
+        self.over = first + games
         winners = batch.winners[:games].astype(np.float64)
         count = winners.sum(axis=1, keepdims=True)
         return _Chunk(
@@ -319,19 +346,18 @@ class _Series:
             payoffs=batch.returns[:games].copy(),
             truncated=batch.done[:games] == CUT_SHORT,
             won=count[:, 0] > 0,
-            rounds=batch._games["rounds"][:games].copy(),
+            rounds=batch.rounds[:games],
         )
 
-    def _choose(self, dice: npt.NDArray[np.uint32]) -> None:
+    def _choose(
+        self, dice: npt.NDArray[np.uint32], inside_dice: npt.NDArray[np.uint32] | None
+    ) -> None:
         """Fill in the actions: data agents are compiled, others are asked once for all rows."""
         batch = self._batch
-        arguments = (
-            self._players, batch.layout.offsets, batch.observations, batch.masks, batch.seats, dice,
-            self._actions,
-        )  # fmt: skip
-        in_slices(
-            lambda start, stop: _choose_data(*arguments, start, stop), len(batch), available_cores()
-        )
+        self._actions[:] = LEAVE
+        self._choose_data(self._outside, dice)
+        if inside_dice is not None:
+            self._choose_data(self._inside, inside_dice)
         for agent in _asked(self.agents):
             its_seats = [seat for seat, other in enumerate(self.agents) if other is agent]
             rows = np.flatnonzero(np.isin(batch.seats, its_seats))
@@ -343,6 +369,45 @@ class _Series:
                 roll(dice, rows, luck)
                 self._actions[rows] = sample(chances, luck)
 
+    def _choose_data(self, players: npt.NDArray[np.void], dice: npt.NDArray[np.uint32]) -> None:
+        batch = self._batch
+        arguments = (
+            players, batch.layout.offsets, batch.observations, batch.masks, batch.seats, dice,
+            self._actions,
+        )  # fmt: skip
+        in_slices(
+            lambda start, stop: _choose_data(*arguments, start, stop), len(batch), available_cores()
+        )
+
+
+class _Log:
+    """What was done in the games of a chunk, to be written down as records."""
+
+    def __init__(self, tables: Sequence[Rules], names: Sequence[str], keep: Keep) -> None:
+        self._tables, self._names, self._keep = tables, names, keep
+        self._steps: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.int8]]] = []
+
+    def note(self, actions: npt.NDArray[np.int8]) -> None:
+        """Note one step of all games."""
+        rows = np.flatnonzero(actions != LEAVE)
+        self._steps.append((rows, actions[rows]))
+
+    def write_down(self, seeds: npt.NDArray[np.uint64]) -> Iterator[None]:
+        """Play the games with these seeds once more, one by one, and hand out their records."""
+        rows = np.concatenate([rows for rows, _ in self._steps])
+        actions = np.concatenate([actions for _, actions in self._steps])
+        self._steps.clear()
+        by_game = actions[rows.argsort(kind="stable")]
+        ends = np.bincount(rows, minlength=len(seeds)).cumsum()
+        for i, (seed, its_actions) in enumerate(
+            zip(seeds.tolist(), np.split(by_game, ends[:-1]), strict=True)
+        ):
+            game = Game(self._tables[i % len(self._tables)], seed)
+            for action in its_actions.tolist():
+                game.play(action)
+            self._keep(records.record(game, self._names))
+            yield
+
 
 @entry
 def _choose_data(
@@ -352,7 +417,6 @@ def _choose_data(
     """Let a data agent choose where one is to act from outside; leave the other games."""
     for i in range(start, stop):
         seat = int(seats[i])
-        actions[i] = LEAVE
         if seat != NOBODY and int(players[seat].kind) != OUTSIDE:
             actions[i] = choose(players[seat], layout[0], observation, mask, i, uniform(dice, i))
 

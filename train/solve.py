@@ -22,10 +22,11 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from cuckoo_env.agents.table import TableAgent, make_table, observation_keys
+from cuckoo_env.agents.table import TableAgent
 from cuckoo_env.compiled import available_cores, entry, helper
 from cuckoo_env.evaluate.exact import Chain, Strategy, action_values, best_response, take_best
 from cuckoo_env.evaluate.match import END, Match, Position, strongly_connected
+from cuckoo_env.evaluate.respond import table_of
 from cuckoo_env.evaluate.tree import NONE, Tree
 from cuckoo_env.rules import Rules
 
@@ -350,21 +351,10 @@ def solve(
 
 def as_table(solution: Solution, name: str, about: dict[str, Any] | None = None) -> TableAgent:
     """The solution as an agent: a table of all that a seat can see."""
-    match, rules = solution.match, solution.match.rules
-    keys, chances = [], []
-    for number, weights in enumerate(solution.strategy):
-        tree = match.tree[number]
-        observations, masks = match.observations(number)
-        mixed = np.zeros(masks.shape)
-        mixed[tree.edge_state, tree.edge_action] = weights[: tree.n_edges]
-        keys.append(observation_keys(rules, observations, match.layout))
-        chances.append(mixed)
     measured = {
         "nash_conv": solution.nash_conv,
         "win_share": solution.win_share.tolist(),
         "iterations": solution.iterations,
         "seconds": round(solution.seconds, 1),
     }
-    return make_table(
-        name, rules, np.concatenate(keys), np.concatenate(chances), {**measured, **(about or {})}
-    )
+    return table_of(solution.match, solution.strategy, name, {**measured, **(about or {})})
