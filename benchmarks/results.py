@@ -1,7 +1,7 @@
-"""Measure the published figures again: ``make results``, or ``python benchmarks/results.py practice learning``.
+"""Measure the published figures again: ``make results``, or ``benchmarks/results.py practice learning``.
 
-Each table is a file in ``results/``: its columns and rows, and what they were made with. Pages that show
-figures are rendered from these files. Takes about half an hour on two cores.
+Each table is a file in ``results/``: its columns and rows, and what they were made with. Pages that
+show figures are rendered from these files. Takes about a quarter of an hour on two cores.
 """
 
 from __future__ import annotations
@@ -136,9 +136,9 @@ def equilibria(_: argparse.Namespace) -> Table:
         "title": "Equilibria that come with the package",
         "columns": ["rules", "observations in the table", "NashConv", "win share by seat, %"],
         "rows": rows,
-        "note": "NashConv is what all seats together could gain in win share, exactly. With two seats the game is"
-        " zero-sum and this bounds how far the value is from the true one; with three and more a small NashConv"
-        " is all that is claimed.",
+        "note": "NashConv is what all seats together could gain in win share, exactly. With two seats the"
+        " game is zero-sum and this bounds how far the value is from the true one; with three and more a"
+        " small NashConv is all that is claimed.",
         "seeds": [],
     }
 

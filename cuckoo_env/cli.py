@@ -23,6 +23,7 @@ from cuckoo_env.rules import PRESETS, Length, Preset, Rules
 if TYPE_CHECKING:
     from cuckoo_env.agents import Agent
     from cuckoo_env.evaluate import Comparison, Result
+    from cuckoo_env.evaluate.card import Card
     from cuckoo_env.evaluate.exact import Exact
     from cuckoo_env.records import Record, RecordError
 
@@ -212,7 +213,7 @@ def evaluate(
         typer.Argument(
             metavar="AGENT...",
             help="One for every seat: random, naive, robin, alex, threshold:T, equilibrium,"
-            " table:FILE or policy:PATH.",
+            " table:FILE, best-response:AGENT,... or policy:PATH.",
         ),
     ],
     rules: RulesOption = "practice-table",
@@ -709,6 +710,59 @@ def _solving(target: float, *, hidden: bool) -> Iterator[Callable[[float], None]
             bar.update(task, completed=done, note=f"NashConv {nash_conv:.1e}")
 
         yield tell
+
+
+# -- cuckoo card --------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: cuckoo card --rules practice-table --out card.svg")
+def card(
+    rules: RulesOption = "practice-table",
+    agent: Annotated[
+        str, typer.Option("--agent", help="Whose strategy: equilibrium, table:FILE, robin, …")
+    ] = "equilibrium",
+    out: Annotated[
+        str | None, typer.Option("--out", help="Write a page to print: a .svg or a .png file.")
+    ] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Print a strategy card: what to swap, and what it costs not to."""
+    from cuckoo_env.agents import parse
+    from cuckoo_env.evaluate import card as cards
+
+    kind = None if out is None else Path(out).suffix.lower()
+    if kind not in {None, ".svg", ".png"}:
+        raise ValueError(f"out: {out} is refused; accepted: a file that ends in .svg or .png")
+    table_rules = Rules.parse(rules)
+    made = cards.card(table_rules, parse(agent, table_rules))
+    if out is not None:
+        _write_card(made, Path(out))
+    if as_json:
+        _print_json(_card_fields(made))
+    elif out is None:
+        typer.echo(cards.as_text(made), nl=False)
+    else:
+        _print(f"Wrote {out}.")
+
+
+def _write_card(made: Card, path: Path) -> None:
+    from cuckoo_env.evaluate.card_picture import as_svg, write_png
+    from cuckoo_env.files import write_text
+
+    if path.suffix.lower() == ".png":
+        write_png(made, path)
+    else:
+        write_text(path, as_svg(made))
+
+
+def _card_fields(made: Card) -> dict[str, Any]:
+    return {
+        "rules": str(made.rules),
+        "agent": made.agent,
+        "win_share": made.win_share,
+        "loss": made.loss,
+        "rows": [dataclasses.asdict(row) for row in made.rows],
+    }
 
 
 # -- cuckoo train, cuckoo demo ------------------------------------------------------------------
