@@ -9,8 +9,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 # Touched when the environment matches the two files that describe it.
 READY := $(VENV)/.ready
+# Touched when the environments of others, which only `make bench` needs, are there too.
+PEERS_READY := $(VENV)/.peers-ready
 
-# More arguments for pytest: `make test ARGS="-k king -x"`.
+# More arguments, for pytest or the benchmarks: `make test ARGS="-k king -x"`, `make bench ARGS=--quick`.
 ARGS ?=
 MINUTES ?= 30
 
@@ -53,8 +55,15 @@ format: $(READY) ## put the code into the project's format
 	@$(BIN)/ruff check --fix-only --quiet
 	@$(BIN)/ruff format
 
-bench: $(READY) ## measure speed on this machine
-	@$(BIN)/python benchmarks/bench.py
+bench: $(READY) $(PEERS_READY) ## measure speed beside the environments of others, six minutes
+	@$(BIN)/python benchmarks/bench.py $(ARGS)
+	@$(BIN)/python benchmarks/render.py
+
+$(PEERS_READY): $(READY)
+	@echo "Adding the environments of others to $(VENV)"
+	@if $(BIN)/python -m pip install -qq --disable-pip-version-check \
+		-c constraints.txt -e '.[bench]'; then touch $@; else \
+		echo "Not all can be installed here; the table will say which are missing." >&2; fi
 
 results: $(READY) ## measure every published figure again, hours
 	@$(BIN)/python benchmarks/results.py

@@ -39,6 +39,7 @@ SOURCES: Final = (
     "autoplay.py",
     "batch.py",
     "seeding.py",
+    "evaluate/tree.py",
 )
 """The files whose text is part of every cache key: all that hold compiled code or its constants."""
 

@@ -194,7 +194,7 @@ def game_dtype(capacity: int, *, recording: bool) -> np.dtype[np.void]:
     """The record of one game at a table of up to ``capacity`` seats.
 
     With ``recording`` the record holds the events of the last step and a script for chance; without, it
-    is small (under 400 bytes at 10 seats), for large batches.
+    is small (under 500 bytes at 10 seats), for large batches.
     """
     # The most that one step tells: the turn, the reveal, a dozen sub-cuts, and the next deal.
     events = 24 + 18 * capacity if recording else 1

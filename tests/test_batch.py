@@ -371,6 +371,11 @@ def test_a_finished_games_return_is_not_overwritten_by_one_that_passes_the_learn
 # --------------------------------------------------------------------------------------
 
 
+def test_the_table_of_rules_has_the_engines_own_record_type() -> None:
+    # An equal type that is another object slows every compiled call of the process down.
+    assert Batch(["le-her", "onesies"], games=2)._table.dtype is engine.RULES
+
+
 def test_a_game_at_ten_seats_takes_at_most_two_kilobytes() -> None:
     batch = Batch("cuckoo,seats=10", games=100, seed=1)
     arrays = [batch._games, batch._plan_of, batch._dice, *outputs(batch)[1:]]

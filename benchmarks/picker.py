@@ -1,0 +1,65 @@
+"""The cheap random choice that every environment gets: ``legal[u[i] % len(legal)]``, ``u`` drawn before.
+
+A generator call for each decision would cost more than many environments do, and hide how fast they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Callable
+from typing import Any, Final
+
+import numba
+import numpy as np
+import numpy.typing as npt
+
+from cuckoo_env.compiled import in_slices
+
+_DRAWN: Final = 2**16
+ROWS: Final = 32
+"""Steps of a batch for which choices are drawn; then they are used again."""
+
+
+def draws(seed: int) -> Callable[[], int]:
+    """Numbers drawn before, one at each call, over and over again."""
+    drawn = np.random.default_rng(seed).integers(0, 2**31, _DRAWN).tolist()
+    return itertools.cycle(drawn).__next__
+
+
+def rows(seed: int, games: int) -> npt.NDArray[np.uint32]:
+    """The same for a batch: (ROWS, games)."""
+    return np.random.default_rng(seed).integers(0, 2**31, (ROWS, games), np.uint32)
+
+
+class LegalActions(dict[bytes, list[int]]):
+    """The legal actions for a mask of single bytes, each worked out once: ``legal[mask.tobytes()]``."""
+
+    def __missing__(self, mask: bytes) -> list[int]:
+        """Work out a mask that has not been seen yet."""
+        self[mask] = np.flatnonzero(np.frombuffer(mask, np.int8)).tolist()
+        return self[mask]
+
+
+@numba.njit(nogil=True, cache=True)
+def _pick(masks: Any, drawn: Any, actions: Any, start: int, stop: int) -> None:
+    for i in range(start, stop):
+        legal = np.uint32(0)
+        for action in range(masks.shape[1]):
+            legal += np.uint32(masks[i, action])
+        k = np.int64(drawn[i] % legal)
+        for action in range(masks.shape[1]):
+            if masks[i, action]:
+                if k == 0:
+                    actions[i] = action
+                k -= 1
+
+
+def pick(
+    masks: npt.NDArray[np.int8],
+    drawn: npt.NDArray[np.uint32],
+    actions: npt.NDArray[np.int8],
+    threads: int,
+) -> None:
+    """Choose in all games of a batch, on as many threads as the batch uses."""
+    in_slices(functools.partial(_pick, masks, drawn, actions), len(actions), threads)
