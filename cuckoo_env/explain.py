@@ -288,6 +288,272 @@ TOGETHER: Final = (
 """What axes do together, in the order in which it is told."""
 
 
+# Where sources disagree
+
+SOURCES: Final = ("Cuckoo card", "CatsAtCards", "Chase the Ace", "practice table")
+"""The four descriptions of the game that this project follows; presets name theirs."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Disagreement:
+    """A question that the sources answer differently, or that some of them do not answer.
+
+    Attributes:
+        question: what is asked.
+        says: the answer of each source; one that is silent is missing.
+        here: what is done here; "our choice" where no source decides it.
+        fields: the fields of :class:`Rules` that choose between the answers, with commas between.
+    """
+
+    question: str
+    says: Mapping[str, str]
+    here: str
+    fields: str = ""
+
+
+def _row(
+    question: str, card: str, cats: str, chase: str, table: str, *, here: str, fields: str = ""
+) -> Disagreement:
+    answers = zip(SOURCES, (card, cats, chase, table), strict=True)
+    says = MappingProxyType({source: answer for source, answer in answers if answer})
+    return Disagreement(question=question, says=says, here=here, fields=fields)
+
+
+SOURCES_DISAGREE: Final = (
+    _row(
+        "How many play?",
+        "3 to 10",
+        "any number, best from 5; two packs for large crowds",
+        "3 to 26 in the version with four lives",
+        "3",
+        here="any number from 2; presets keep to the range of their source; one pack more for "
+        "every 26 seats",
+        fields="seats, decks",
+    ),
+    _row(
+        "How many lives?",
+        "3",
+        "3; 4 in Multiple Tokens, 5 in Onesies",
+        "usually 3; 4 in an American version",
+        "3",
+        here="3, or as many as are asked for",
+        fields="lives",
+    ),
+    _row(
+        "Is there a stake?",
+        "no money",
+        "",
+        "an equal stake from each; the winner takes the pot",
+        "no stakes or prizes",
+        here="an equal stake from each; without money it is only the unit of returns",
+        fields="stake",
+    ),
+    _row(
+        "Where does the ace rank?",
+        "lowest",
+        "lowest; in Aces High above the king, but it does not block",
+        "lowest",
+        "lowest",
+        here="lowest, or highest and without power",
+        fields="ace",
+    ),
+    _row(
+        "Who deals first?",
+        "chosen by lot",
+        "in any manner, usually by cutting for high card; equal highest cut again",
+        "",
+        "Alex",
+        here="by lot, by a cut, or a given seat",
+        fields="first_dealer",
+    ),
+    _row(
+        "Which way does play go?",
+        "clockwise",
+        "clockwise",
+        "clockwise, but that varies between countries; the dealer says",
+        "in the order that is displayed",
+        here="left or right, for turns, requests and the deal alike",
+        fields="direction",
+    ),
+    _row(
+        "Who deals next?",
+        "the next player still in, on the left",
+        "the player on the left",
+        "",
+        "the next seat still in",
+        here="the next seat still in, in the direction of play",
+    ),
+    _row(
+        "What does an asked king do?",
+        "it is shown and blocks that request only",
+        "it is shown and blocks; no power in King Variation 1; in King Variation 2 the first one "
+        "shown ends all trading",
+        "it is shown and blocks, or as agreed: traded like any card (5.2(a)); dealt kings turned "
+        "up, and then no trading at all (5.2(b)); shown, and no further trading (5.2(c))",
+        "it is shown and blocks",
+        here="each of these, and dealt kings that lie open and only block, a common house rule",
+        fields="king",
+    ),
+    _row(
+        "What does a king on the stock do?",
+        "it blocks the dealer, and is set aside",
+        "it blocks the dealer; in King Variation 1 the dealer takes it",
+        "it blocks the dealer",
+        "it blocks the dealer, and is set aside",
+        here="it blocks, unless kings have no power; in the Jack Rule they have none either (our "
+        "choice)",
+        fields="king",
+    ),
+    _row(
+        "Does anybody have a turn when dealt kings stop the trading?",
+        "",
+        "",
+        "no trading on that deal (5.2(b))",
+        "",
+        here="every seat has its turn, but may only keep (our choice)",
+        fields="king",
+    ),
+    _row(
+        "What does an asked queen do?",
+        "no special power",
+        "nothing; in the Queen Rule the asker must trade with the player on its own right "
+        "instead, unless that is a queen too",
+        "nothing; by 5.3(a) the asker must trade with the player on its own right instead, "
+        "unless that is a queen too",
+        "",
+        here="nothing, or it sends the asker on; a king or a jack there blocks as usual; where two "
+        "are in, that is the same seat, and nobody swaps (our choice)",
+        fields="queen",
+    ),
+    _row(
+        "Is a queen that sends the asker on shown?",
+        "",
+        "",
+        "",
+        "",
+        here="yes (our choice: the sources only speak of holding one)",
+        fields="queen",
+    ),
+    _row(
+        "What does a queen on the stock do?",
+        "no special power",
+        "taken; in the Queen Rule not taken: the dealer must trade with the player on its right",
+        "",
+        "",
+        here="taken, or where queens send on, as the Queen Rule says",
+        fields="queen",
+    ),
+    _row(
+        "Whose turn is it after two queens?",
+        "",
+        "in the Queen Rule the turn passes to the right",
+        "",
+        "",
+        here="play goes on as always (our choice: nothing else in that rule turns play round)",
+        fields="queen",
+    ),
+    _row(
+        "What does an asked jack do?",
+        "no special power",
+        "nothing; in the Jack Rule its holder may show it and keep it, and kings have no power",
+        "nothing; by 5.3(b) it is shown and blocks, beside what kings do",
+        "",
+        here="nothing, it blocks, or its holder may block; on the stock it has no power (our "
+        "choice)",
+        fields="jack",
+    ),
+    _row(
+        "What is the dealer's exchange?",
+        "with the stock, never with the first player",
+        "with the stock; in Full Rotation with the first player, if the dealer was not made to "
+        "swap",
+        "with the stock",
+        "with the stock",
+        here="with the stock or with the first seat",
+        fields="dealer",
+    ),
+    _row(
+        "Does being made to swap use up one's own turn?",
+        "no",
+        "no; in Alternate Exchange yes",
+        "",
+        "no",
+        here="no, or yes, the dealer's too; a seat that blocks keeps its turn, and after a queen "
+        "it is the seat really swapped with that loses it (our choice)",
+        fields="swapped_turn",
+    ),
+    _row(
+        "Can a seat without a blocking card refuse?",
+        "no",
+        "no; in Onesies by paying one token, but not the last one",
+        "no",
+        "no",
+        here="no, or for a token; every seat that may have a choice is given a turn to answer, so "
+        "that the order of turns betrays nothing (our choice)",
+        fields="refusal",
+    ),
+    _row(
+        "What do the lowest lose?",
+        "one life each",
+        "one token each; in Onesies two if alone, else as many as are tied",
+        "one life each",
+        "one life each",
+        here="one each, or as in Onesies, but never more than they have; only the first in turn "
+        "order, to compare with Le Her",
+        fields="penalty, ties",
+    ),
+    _row(
+        "Do equal ranks protect?",
+        "no",
+        "no",
+        "no; in an American version yes: the lowest rank held by one player alone loses, and if "
+        "there is none usually nobody does",
+        "no",
+        here="no, or yes, and then nobody loses where no rank is held alone",
+        fields="pairs",
+    ),
+    _row(
+        "Which card loses in Full Rotation?",
+        "",
+        "the last sentence has the highest card win the hand",
+        "",
+        "",
+        here="the lowest, as everywhere else (our choice)",
+        fields="dealer",
+    ),
+    _row(
+        "What if all who are left would go out at once?",
+        "they win together",
+        "they keep their last tokens and play another deal",
+        "as agreed before: they share the pot (4.3(a)), play another deal (4.3(b)), cut for the "
+        "pot (4.3(c)), or it is carried over to a new game with a new stake (4.3(d)) or without "
+        "(4.3(e))",
+        "they keep their last lives and play another deal",
+        here="each of these; also where they would lose more than their last life (our choice)",
+        fields="final_tie",
+    ),
+    _row(
+        "Who deals after a pot is carried over?",
+        "",
+        "",
+        "",
+        "",
+        here="the next of all the original seats, which have full lives again (our choice)",
+        fields="final_tie",
+    ),
+    _row(
+        "What of an incorrect deal?",
+        "it is collected and repeated; no life is lost",
+        "",
+        "",
+        "",
+        here="as the Cuckoo card says, and the dealer stays; a game can be told so, but deals "
+        "none itself",
+    ),
+)
+"""Where the sources disagree or are silent, what each says, and what is done here."""
+
+
 def sentences(rules: Rules) -> dict[str, str]:
     """What every field of the rule set means: a sentence by field, in the order of :class:`Rules`.
 

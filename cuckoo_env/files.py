@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Write a file; whoever opens ``path`` sees the old content or the new, never half of it.
+@contextmanager
+def replacing(path: Path) -> Iterator[BinaryIO]:
+    """A file to write what ``path`` is to hold: it takes its place when the block ends.
+
+    Whoever opens ``path`` sees the old content or the new, never half of it; an error in the block leaves
+    what was there before.
 
     Raises:
-        OSError: if it cannot be written; what was there before is left.
+        OSError: if it cannot be written.
     """
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            yield file
         # A temporary file is private; what we write is as open as any new file.
         umask = os.umask(0)
         os.umask(umask)
@@ -27,6 +34,16 @@ def write_bytes(path: Path, data: bytes) -> None:
         raise
 
 
+def write_bytes(path: Path, data: bytes) -> None:
+    """Write a file as :func:`replacing` does.
+
+    Raises:
+        OSError: if it cannot be written; what was there before is left.
+    """
+    with replacing(path) as file:
+        file.write(data)
+
+
 def write_text(path: Path, text: str) -> None:
-    """Write a text file as :func:`write_bytes` does, in UTF-8."""
+    """Write a text file as :func:`replacing` does, in UTF-8."""
     write_bytes(path, text.encode())

@@ -3,21 +3,28 @@
 A record (format ``cuckoo-record/1``) names the rules and the seats and lists the rounds: who dealt, the
 lives before, the cards, and the actions in the order taken. Everything else follows from the rules, and
 :func:`check` derives it by replaying through the engine: whatever the record gives must agree, and what it
-leaves out is filled in. :func:`record` writes down a :class:`~cuckoo_env.game.Game`.
+leaves out is filled in; :func:`story` tells it. :func:`record` writes down a :class:`~cuckoo_env.game.Game`.
+
+A record shows every card of the rounds that are over, which nobody minds any more: all cards are revealed at
+the end of a round, and nothing of it counts in the next. A round that is not over is never written.
 """
 
 from __future__ import annotations
 
+import functools
 import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final
 
+from cuckoo_env import events
 from cuckoo_env.cards import parse_card
 from cuckoo_env.events import Event
-from cuckoo_env.files import write_text
+from cuckoo_env.files import replacing
 from cuckoo_env.game import Game, IllegalActionError
 from cuckoo_env.rules import FirstDealer, Rules, RulesError
 
@@ -82,10 +89,14 @@ def loads(text: str) -> Record:
     """
     try:
         found = json.loads(text, object_pairs_hook=_without_repeats, parse_constant=_no_constant)
-    except json.JSONDecodeError as error:
+    except RecordError:
+        raise
+    except ValueError as error:  # also a number of thousands of digits, which is no error of JSON
         raise RecordError("record", f"not JSON: {error}") from None
     except RecursionError:
         raise RecordError("record", "not JSON of a record: too deep") from None
+    if "\\u" in text and not _is_unicode(found):
+        raise RecordError("record", "not JSON: half of a character that is written in two halves")
     if not isinstance(found, dict):
         raise RecordError("record", f"expected a JSON object, found {_json(found)}")
     return found
@@ -102,38 +113,78 @@ def _no_constant(text: str) -> Any:
     raise RecordError("record", f"{text} is not a number")
 
 
+def _is_unicode(found: Any) -> bool:
+    """Whether a file can hold it: half of a surrogate pair is text to Python, and to nobody else."""
+    try:
+        _json(found).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def dumps(record: Mapping[str, Any]) -> str:
     """The record as one line of JSON."""
     return json.dumps(record, ensure_ascii=False)
 
 
 def read(path: Path) -> Iterator[tuple[int, Record | RecordError]]:
-    """The records of a file: one JSON object, or one on every line.
+    """The records of a file, one after the other: one JSON object, or one on every line.
 
     Yields:
-        The line on which each record starts, and the record, or why it is none.
+        The line on which each record starts, from 1, and the record, or why it is none.
 
     Raises:
         OSError: if the file cannot be read.
-        RecordError: if it is not text.
     """
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise RecordError("record", f"not UTF-8 text: {error}") from None
-    lines = [(number, line) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+    with path.open("rb") as file:
+        lines = ((number, line) for number, line in enumerate(file, 1) if line.strip())
+        number, line = next(lines, (1, b""))
+        first = _attempt(line)
+        if isinstance(first, RecordError):
+            file.seek(0)
+            yield from _read_odd(file.read())
+            return
+        yield number, first
+        for number, line in lines:
+            yield number, _attempt(line)
+
+
+def _read_odd(data: bytes) -> Iterator[tuple[int, Record | RecordError]]:
+    """The records of a file whose first line is none: that may be one object over several lines."""
+    whole = _attempt(data)
+    lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     found = [(number, _attempt(line)) for number, line in lines]
-    # One object over several lines: no line of it is a record.
-    if all(isinstance(each, RecordError) for _, each in found):
-        found = [(1, _attempt(text))]
-    yield from found
+    if isinstance(whole, RecordError) and any(isinstance(each, dict) for _, each in found):
+        yield from found
+    else:
+        yield 1, whole
 
 
-def _attempt(text: str) -> Record | RecordError:
+def _attempt(line: bytes) -> Record | RecordError:
     try:
-        return loads(text)
+        # Some editors begin a file with a mark that says it is UTF-8.
+        return loads(line.decode("utf-8-sig"))
+    except UnicodeDecodeError as error:
+        return RecordError("record", f"not UTF-8 text: {error}")
     except RecordError as error:
         return error
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """A function that adds a record to a file, one a line; the file is there when the block ends.
+
+    An error in the block leaves what was there before.
+
+    Raises:
+        OSError: if it cannot be written.
+    """
+    with replacing(path) as file:
+
+        def add(record: Mapping[str, Any]) -> None:
+            file.write(dumps(record).encode() + b"\n")
+
+        yield add
 
 
 def write(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
@@ -142,7 +193,9 @@ def write(path: Path, records: Iterable[Mapping[str, Any]]) -> None:
     Raises:
         OSError: if it cannot be written.
     """
-    write_text(path, "".join(dumps(record) + "\n" for record in records))
+    with writing(path) as add:
+        for each in records:
+            add(each)
 
 
 # Writing down a game
@@ -159,7 +212,7 @@ def record(game: Game, names: Sequence[str] | None = None) -> Record:
     for action, each in game.retold():
         writer.add(action, each)
     seats = range(game.rules.seats)
-    written: Record = {"format": FORMAT, "rules": str(game.rules)}
+    written: Record = {"format": FORMAT, "rules": _text(game.rules)}
     written["seats"] = list(names) if names else [f"player_{seat}" for seat in seats]
     if set(writer.staked) != {1}:
         written["staked"] = list(writer.staked)
@@ -167,6 +220,12 @@ def record(game: Game, names: Sequence[str] | None = None) -> Record:
         written["dealer_cut"] = writer.dealer_cut
     written["rounds"] = writer.finished
     return {**written, **_result(game)}
+
+
+@functools.lru_cache(maxsize=256)
+def _text(rules: Rules) -> str:
+    """The canonical text: of many games it is the same, and finding it takes as long as writing one down."""
+    return str(rules)
 
 
 class _Writer:
@@ -186,16 +245,14 @@ class _Writer:
         self.staked = self.staked or game.staked
         if action is not None:
             self.now["actions"].append([self._seat, action])
-        happened = game.events[self._read :]
-        for event in happened:
-            self._write(event)
-        if any(event.event == "round" for event in happened):
-            self.now["lives"] = list(game.lives)
-        elif game.seat is None:
+        log, _, stop = game.unread(0)
+        for row in log[self._read : stop].tolist():
+            self._write(events.decode(row), game)
+        if game.seat is None:
             self._finish()
-        self._read, self._seat = len(game.events), game.seat
+        self._read, self._seat = stop, game.seat
 
-    def _write(self, event: Event) -> None:
+    def _write(self, event: Event, game: Game) -> None:
         now, seat = self.now, event.seat
         match event.event:
             case "dealer_cut":
@@ -203,7 +260,8 @@ class _Writer:
             case "round":
                 self._finish()
                 none = [None] * self._seats
-                self.now = {"dealer": seat, "lives": [], "deal": none, "actions": []}
+                lives = list(game.lives)
+                self.now = {"dealer": seat, "lives": lives, "deal": none, "actions": []}
             case "dealt":
                 now["deal"][seat] = event.card
             case "drew" | "stock_showed":
@@ -247,12 +305,26 @@ def check(found: Mapping[str, Any]) -> Record:
     Raises:
         RecordError: naming round, seat, field, what the rules lead to and what was found.
     """
+    return _replayed(found).filled()
+
+
+def story(found: Mapping[str, Any]) -> list[list[str]]:
+    """What happened in every round of a record, in sentences with the names of its seats.
+
+    Raises:
+        RecordError: as :func:`check`.
+    """
+    told = _replayed(found).told()
+    return [events.story(each, names=found["seats"]) for each in told]
+
+
+def _replayed(found: Mapping[str, Any]) -> _Replay:
     rules = _check_form(found)
     replay = _Replay(rules, found)
     for number, each in enumerate(found["rounds"], 1):
         replay.play(number, each)
     replay.check_result()
-    return replay.filled()
+    return replay
 
 
 class _Replay:
@@ -385,6 +457,20 @@ class _Replay:
         head = {key: self._found[key] for key in _GAME[:5] if key in self._found}
         return {**head, "rounds": self._filled, **_result(self._game)}
 
+    def told(self) -> list[list[Event]]:
+        """What happened in each of the record's rounds."""
+        happened = self._game.events
+        starts = [at for at, event in enumerate(happened) if event.event == "round"]
+        # What comes before the first deal belongs to it; a deal after the last round is none of ours.
+        bounds = pairwise([0, *starts[1:], len(happened)])
+        deals = iter([list(happened[start:stop]) for start, stop in bounds])
+        return [
+            [Event("round", seat=each["dealer"]), Event("misdealt")]
+            if "misdeal" in each
+            else next(deals)
+            for each in self._found["rounds"]
+        ]
+
 
 def _from_the_cut(rules: Rules, found: Mapping[str, Any], cards: list[str]) -> Game:
     """A game from the very beginning, its first dealer found by the record's cut."""
@@ -450,7 +536,8 @@ def _check_keys(found: Any, known: tuple[str, ...], number: int | None) -> None:
     for key in found:
         if key not in known:
             reason = f"unknown here; expected one of: {', '.join(known)}"
-            raise RecordError(str(key), reason, number=number)
+            name = key if isinstance(key, str) and key.isprintable() else _json(key)
+            raise RecordError(name, reason, number=number)
     for key in _NEEDED[known]:
         if key not in found:
             raise RecordError(key, "expected, but missing", number=number)
@@ -517,7 +604,7 @@ class _Form:
         return isinstance(found, list) and len(found) == self._rules.seats and all(map(fits, found))
 
     def names(self, field: str, found: Any) -> None:
-        fits = self.is_list(found, lambda name: isinstance(name, str))
+        fits = self.is_list(found, lambda name: isinstance(name, str) and name.isprintable())
         self.expect(field, fits, f"{self._rules.seats} names", found)
 
     def number(self, field: str, found: Any) -> None:
@@ -559,7 +646,12 @@ def _is_whole(found: Any) -> bool:
 
 
 def _is_amount(found: Any) -> bool:
-    return isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
+    try:
+        return (
+            isinstance(found, int | float) and not isinstance(found, bool) and math.isfinite(found)
+        )
+    except OverflowError:  # a whole number that no float holds
+        return False
 
 
 def _is_text(found: Any) -> bool:

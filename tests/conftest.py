@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import settings
 
 # Examples are timed by what they compile and by what else runs on the machine, so no deadline. In CI the
@@ -13,3 +14,9 @@ settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True
 # As the command line does: torch's threads must not spin beside a busy core.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--update-golden", action="store_true", help="write the files in tests/golden again"
+    )

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from cuckoo_env import seeding
+from cuckoo_env import records, seeding
 from cuckoo_env.agents import Agent, AgentError, lineup, parse, sample
 from cuckoo_env.batch import CUT_SHORT, LEAVE, Batch
 from cuckoo_env.engine import NOBODY
@@ -69,7 +69,7 @@ def by_hand(rules: Rules, agents: list[Agent], games: int, seed: int) -> Batch:
 def test_the_result_sums_up_whole_games_each_once(text: str) -> None:
     rules, games = Rules.parse(text), 400
     agents = lineup(["robin", "alex", "naive", "robin"][: rules.seats], rules)
-    batch = by_hand(rules, agents, games, seeding.derive(11, 0))
+    batch = by_hand(rules, agents, games, 11)
     result = play(rules, agents, games, 11)
 
     winners = batch.winners.astype(float)
@@ -120,14 +120,27 @@ def test_the_number_of_threads_does_not_matter(monkeypatch: pytest.MonkeyPatch) 
     assert same(play("standard", agents, 5000, 5), several)
 
 
-def test_games_beyond_a_chunk_are_other_games(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("first_dealer", [None, "all"])
+def test_it_does_not_matter_how_the_games_are_cut_into_chunks(
+    monkeypatch: pytest.MonkeyPatch, first_dealer: str | None
+) -> None:
+    agents = [parse("robin", Rules()), parse("random", Rules()), Outsider("random", Rules())]
+    whole = play("standard", agents, 150, 3, first_dealer=first_dealer)
+    monkeypatch.setattr(arena, "_MOST", 64)
+    cut = play("standard", agents, 150, 3, first_dealer=first_dealer)
+    # Sums of floats depend on their order in the last digits.
+    for name in ("win_share", "win_share_se", "payoff", "payoff_se"):
+        assert getattr(cut, name) == pytest.approx(getattr(whole, name), abs=1e-12)
+    assert (cut.rounds, cut.games) == (whole.rounds, 150)
+
+
+def test_a_game_is_that_of_its_number(monkeypatch: pytest.MonkeyPatch) -> None:
     rules, agents = Rules(), lineup("robin,naive,alex", Rules())
     monkeypatch.setattr(arena, "_MOST", 64)
-    result = play(rules, agents, 150, 3)
-    chunks = [by_hand(rules, agents, 64, seeding.derive(3, number)) for number in range(3)]
-    returns = np.concatenate([chunk.returns for chunk in chunks])[:150]
-    assert result.payoff == pytest.approx(returns.mean(axis=0), abs=1e-12)
-    assert result.games == 150
+    kept: list[records.Record] = []
+    play(rules, agents, 150, 3, keep=kept.append)
+    batch = by_hand(rules, agents, 150, 3)
+    assert [record["payoffs"] for record in kept] == batch.returns.tolist()
 
 
 def test_agents_that_must_be_asked_play_the_same_games_as_data() -> None:
@@ -174,6 +187,62 @@ def test_a_game_may_end_before_the_seat_outside_has_a_turn() -> None:
     assert result.rounds == 1
     lost = play(rules, [parse("threshold:13", rules)] * 4, 500, 1)
     assert lost.win_share.sum() + lost.undecided == pytest.approx(1)
+
+
+# -- Records ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "first_dealer"),
+    [
+        ("standard,seats=4", None),
+        ("onesies,max_rounds=6", None),
+        ("jack-rule,king=blocks,dealer=rotation", "all"),
+        ("one-round,swapped_turn=lost,first_dealer=2", None),
+        ("chase-the-ace,final_tie=carry_stake,lives=1,seats=2", None),
+        ("chase-the-ace,final_tie=cut,lives=1,seats=2,decks=2", None),
+    ],
+)
+def test_every_game_is_written_down_and_replays(
+    monkeypatch: pytest.MonkeyPatch, text: str, first_dealer: str | None
+) -> None:
+    rules = Rules.parse(text)
+    monkeypatch.setattr(arena, "_MOST", 20 * rules.seats)
+    others = [parse(spec, rules) for spec in ("random", "alex", "robin")]
+    agents = [Outsider("random", rules), *others][: rules.seats]
+    kept: list[records.Record] = []
+    result = play(rules, agents, 100, 5, first_dealer=first_dealer, keep=kept.append)
+    assert len(kept) == 100
+    assert [records.check(record) for record in kept] == kept
+    assert {tuple(record["seats"]) for record in kept} == {result.agents}
+    assert np.mean([record["payoffs"] for record in kept], axis=0) == pytest.approx(result.payoff)
+    truncated = [record for record in kept if rules.max_rounds and not record["winners"]]
+    assert len(truncated) / 100 == result.truncated
+    if first_dealer == "all":
+        dealers = [record["rounds"][0]["dealer"] for record in kept]
+        assert dealers == [number % rules.seats for number in range(100)]
+
+
+@pytest.mark.parametrize(
+    "text", ["practice-table", "onesies,seats=4,max_rounds=9", "one-round,swapped_turn=lost"]
+)
+def test_writing_games_down_does_not_change_them(text: str) -> None:
+    rules = Rules.parse(text)
+    specs = ["random", "threshold:5", "random", "alex"][: rules.seats]
+    kept: list[records.Record] = []
+    for agents in (lineup(specs, rules), [Outsider("random", rules), *lineup(specs, rules)[1:]]):
+        plain = play(rules, agents, 200, 6)
+        assert same(play(rules, agents, 200, 6, keep=kept.append), plain)
+
+
+def test_games_that_are_written_down_are_counted() -> None:
+    heard: list[int] = []
+    kept: list[records.Record] = []
+    agents = lineup("robin,robin,alex", Rules())
+    play("standard", agents, 200, 1, progress=heard.append, keep=kept.append)
+    assert heard == sorted(heard)
+    assert heard[-1] == 200
+    assert len(set(heard)) > 100
 
 
 # -- The first dealer ---------------------------------------------------------------------------

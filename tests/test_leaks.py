@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import random
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +17,13 @@ from differential import Pair, case_of, play_case, random_rules
 from hypothesis import given, settings
 from rounds import Decision, Setting, View, referee_at, referee_view, walk
 
-from cuckoo_env import engine
+from cuckoo_env import cuckoo_v0, engine, records
 from cuckoo_env.cards import N_RANKS, N_SUITS, PACK
+from cuckoo_env.events import CARD_TEXTS, Event
+from cuckoo_env.game import Game, IllegalActionError
 from cuckoo_env.observation import Layout, observe, sections_of
-from cuckoo_env.rules import Rules
+from cuckoo_env.render.text import render
+from cuckoo_env.rules import PRESETS, Rules
 
 Games = npt.NDArray[np.void]
 
@@ -128,6 +133,211 @@ def test_a_leak_would_be_found() -> None:
     before = seen_by(pair, pair.games, 0)
     pair.games["known"][0, 1, 0] = pair.games["known"][0, 1, 0] % 13 + 1
     assert seen_by(pair, pair.games, 0) != before
+
+
+# --------------------------------------------------------------------------------------
+# Infos, text and records: whole histories that a seat cannot tell apart
+# --------------------------------------------------------------------------------------
+
+Packs = list[list[str]]
+"""The shuffled packs of each round: the deal to the seats still in, then the stock."""
+MOST_ROUNDS = 6
+MOST_DRAWN = 40
+"""Cards of a round's packs that can come up: the deal, the top of the stock, or cuts."""
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class History:
+    """A game from a position on, told by all that chance and the seats did."""
+
+    rules: Rules
+    dealer: int
+    lives: tuple[int, ...]
+    packs: Packs
+    actions: tuple[str, ...]
+    generator: int
+
+    def steps(self) -> Iterator[Game]:
+        """The game after its first deal and after every action: one game that goes on.
+
+        Raises:
+            IllegalActionError: where an action is not legal.
+        """
+        cards = iter(self.packs[0])
+        game = Game.from_position(
+            self.rules,
+            dealer=self.dealer,
+            lives=self.lives,
+            deal=[next(cards) if each else None for each in self.lives],
+            stock=next(cards),
+            seed=self.generator,
+        )
+        yield game
+        begun = 1
+        for action in self.actions:
+            # What chance hands out if this action ends the round.
+            game.follow(self.packs[min(begun, MOST_ROUNDS)])
+            begun += rounds_in(game.act(action))
+            yield game
+
+
+def rounds_in(events: Iterable[Event]) -> int:
+    return sum(event.event == "round" for event in events)
+
+
+def random_history(rng: random.Random, rules: Rules) -> History:
+    """Some rounds played at random, up to any place in the last one."""
+    lives = tuple(rng.choice((0, 1, 2, rules.lives, rules.lives)) for _ in range(rules.seats))
+    while sum(each > 0 for each in lives) < 2:
+        lives = (rules.lives,) * rules.seats
+    dealer = rng.choice([seat for seat, each in enumerate(lives) if each])
+    pack = list(CARD_TEXTS) * rules.decks
+    packs = [rng.sample(pack, min(len(pack), MOST_DRAWN)) for _ in range(MOST_ROUNDS + 1)]
+    made = History(
+        rules=rules,
+        dealer=dealer,
+        lives=lives,
+        packs=packs,
+        actions=(),
+        generator=rng.getrandbits(60),
+    )
+    rounds, until = rng.randrange(1, MOST_ROUNDS), rng.randrange(2 * rules.seats)
+    game, actions, begun = next(made.steps()), [], 1
+    while game.seat is not None and (begun < rounds or until > 0) and begun <= MOST_ROUNDS:
+        until -= begun >= rounds
+        game.follow(packs[begun])
+        actions.append(rng.choice(game.legal_actions()))
+        begun += rounds_in(game.act(actions[-1]))
+    return dataclasses.replace(made, actions=tuple(actions))
+
+
+def other_history(history: History, rng: random.Random, last: int) -> History:
+    """The same actions with other cards here and there, most of them in the last of the rounds."""
+    packs = [list(each) for each in history.packs]
+    for number, pack in enumerate(packs):
+        chance = 0.5 if number >= last else 0.04
+        for at in range(min(len(pack), history.rules.seats + 1)):
+            if rng.random() < chance:
+                other = rng.randrange(at, len(pack))
+                pack[at], pack[other] = pack[other], pack[at]
+    return dataclasses.replace(history, packs=packs, generator=rng.getrandbits(60))
+
+
+def legally_seen(game: Game, viewer: int) -> list[tuple[Any, ...]]:
+    """What has happened, as the rulebook lets a seat see it."""
+    seen: list[tuple[Any, ...]] = []
+    for event in game.events:
+        mine = viewer in {event.seat, event.other}
+        # A card that is dealt or drawn is its holder's, those of a swap are known to its two seats.
+        hidden = event.event in {"dealt", "drew", "swapped"} and not mine
+        cards = () if hidden else (event.card, event.other_card)
+        seen.append((event.event, event.seat, event.other, event.count, *cards))
+    return seen
+
+
+def shown_to(env: Any, game: Game, viewer: int) -> tuple[Any, ...]:
+    """Everything that the environment shows to a seat: observation, mask, info and text."""
+    agent = env.possible_agents[viewer]
+    env._game = game
+    env.agent_selection = env.possible_agents[0 if game.seat is None else game.seat]
+    seen = env.observe(agent)
+    return (
+        seen["observation"].tobytes(),
+        seen["action_mask"].tobytes(),
+        json.dumps({name: list(value) for name, value in env.infos[agent].items()}),
+        render(game.view(viewer)),
+        env.agent_selection,
+    )
+
+
+def assert_histories_look_alike(rules: Rules, rng: random.Random) -> Counter[str]:
+    """Deal again what a seat has not seen; gives back how much was dealt again."""
+    history, done = random_history(rng, rules), Counter[str]()
+    env = cuckoo_v0.raw_env(rules, with_rules=True)
+    env.reset()
+    viewer = rng.randrange(rules.seats)
+    shown = [shown_to(env, game, viewer) for game in history.steps()]
+    *_, end = history.steps()
+    seen, last = legally_seen(end, viewer), rounds_in(end.events) - 1
+    for _ in range(12):
+        other = other_history(history, rng, last)
+        try:
+            *_, end_there = other.steps()
+        except IllegalActionError:
+            continue
+        if legally_seen(end_there, viewer) != seen:
+            continue
+        shown_there = [shown_to(env, game, viewer) for game in other.steps()]
+        assert shown_there == shown, f"seat {viewer} of {rules} sees a difference: {history}"
+        done["histories"] += 1
+        done["cards"] += sum(
+            one != two
+            for before, after in zip(history.packs, other.packs, strict=True)
+            for one, two in zip(before[: rules.seats + 1], after, strict=False)
+        )
+        done["earlier"] += history.packs[:last] != other.packs[:last]
+    return done
+
+
+def short(rules: Rules) -> Rules:
+    return rules if rules.game == "round" else rules.replace(max_rounds=rules.max_rounds or 20)
+
+
+def test_no_hidden_card_changes_what_a_seat_is_shown_or_told() -> None:
+    done: Counter[str] = Counter()
+    for seed in range(150):
+        rng = random.Random(seed)
+        rules = random_rules(rng)
+        if rules.seats <= 10:
+            done += assert_histories_look_alike(short(rules), rng)
+    assert done["histories"] > 250, "histories must really have been exchanged"
+    assert done["cards"] > 1000
+    assert done["earlier"] > 10, "also discards and stocks of earlier rounds"
+
+
+@settings(max_examples=60)
+@given(rules=strategies.tables(), seed=strategies.seeds())
+def test_no_hidden_card_changes_what_a_seat_is_shown_at_any_table(rules: Rules, seed: int) -> None:
+    assert_histories_look_alike(short(rules), random.Random(seed))
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_no_hidden_card_changes_what_a_seat_is_shown_by_any_preset(name: str) -> None:
+    rng = random.Random(name)
+    done: Counter[str] = Counter()
+    for _ in range(8):
+        done += assert_histories_look_alike(Rules.parse(name), rng)
+    assert done["histories"] > 0
+
+
+def test_a_leak_of_what_is_told_would_be_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    def everything(event: Event, _viewer: int) -> Event:
+        return event
+
+    monkeypatch.setattr(Event, "seen_by", everything)
+    with pytest.raises(AssertionError, match="sees a difference"):
+        [assert_histories_look_alike(Rules(), random.Random(seed)) for seed in range(20)]
+
+
+@settings(max_examples=60)
+@given(rules=strategies.tables(), seed=strategies.seeds())
+def test_a_record_tells_nothing_of_the_round_that_is_played(rules: Rules, seed: int) -> None:
+    rng = random.Random(seed)
+    history = random_history(rng, short(rules))
+    *_, game = history.steps()
+    if game.seat is None:
+        return
+    written, now = records.record(game), rounds_in(game.events) - 1
+    assert len(written["rounds"]) == now
+    packs = [list(each) for each in history.packs]
+    rng.shuffle(packs[now])
+    played = sum(len(each["actions"]) for each in written["rounds"])
+    other = dataclasses.replace(history, packs=packs, actions=history.actions[:played])
+    *_, there = other.steps()
+    assert records.record(there) == written
+    while there.seat is not None and not rounds_in(there.act(rng.choice(there.legal_actions()))):
+        if there.seat is not None:
+            assert records.record(there) == written
 
 
 # --------------------------------------------------------------------------------------
