@@ -765,6 +765,118 @@ def _card_fields(made: Card) -> dict[str, Any]:
     }
 
 
+# -- cuckoo observe -----------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: cuckoo observe --rules practice-table --seed 3 --moves keep,swap")
+def observe(
+    file: Annotated[
+        str | None,
+        typer.Argument(help="A file with a vector as a JSON list; - reads it from standard input."),
+    ] = None,
+    rules: RulesOption = "practice-table",
+    seed: Annotated[
+        int | None,
+        typer.Option("--seed", min=0, help="The seed of the game.", show_default="0"),
+    ] = None,
+    seat: Annotated[
+        int | None,
+        typer.Option("--seat", help="Who looks.", show_default="the seat to act"),
+    ] = None,
+    moves: Annotated[
+        str | None, typer.Option("--moves", help="Actions taken before, with commas between.")
+    ] = None,
+    max_seats: Annotated[
+        int | None, typer.Option("--max-seats", help="Seats that the vector has room for.")
+    ] = None,
+    with_rules: Annotated[
+        bool, typer.Option("--with-rules", help="The vector carries the rules.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Show the zeros too.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Decode an observation into words: of a game, or of a vector from a file."""
+    table = Rules.parse(rules)
+    shape = {"max_seats": max_seats, "with_rules": with_rules}
+    if file is None:
+        told = _observed(table, seed or 0, seat, moves, shape)
+    elif (seed, seat, moves) == (None, None, None):
+        told = _read_vector(table, file, shape)
+    else:
+        raise ValueError("FILE: refused together with --seed, --seat and --moves: it is no game")
+    _print_observation(table, *told, everything=everything, as_json=as_json)
+
+
+def _observed(
+    rules: Rules, seed: int, seat: int | None, moves: str | None, shape: dict[str, Any]
+) -> tuple[dict[str, Any], Any, Any]:
+    """What is looked at, the layout and the vector, of a game."""
+    from cuckoo_env.game import Game
+    from cuckoo_env.observation import Layout
+
+    layout = Layout.of(rules, **shape)
+    game = Game(rules, seed)
+    for move in filter(None, (moves or "").split(",")):
+        game.act(move.strip())
+    viewer = (game.seat or 0) if seat is None else seat
+    vector, _ = game.observe(viewer, layout)
+    legal = list(game.legal_actions()) if viewer == game.seat else []
+    facts = {"rules": str(rules), "seed": seed, "seat": viewer, "legal": legal}
+    return facts, layout, vector
+
+
+def _read_vector(rules: Rules, file: str, shape: dict[str, Any]) -> tuple[dict[str, Any], Any, Any]:
+    """What is looked at, the layout and the vector, of a file."""
+    from pathlib import Path
+
+    from cuckoo_env import decode
+
+    text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    try:
+        vector = json.loads(text)
+    except ValueError:
+        raise ValueError(f"{file}: this is no JSON list of numbers") from None
+    if not isinstance(vector, list):
+        raise ValueError(f"{file}: this is no JSON list of numbers")
+    layout = decode.layout_for(
+        rules,
+        len(vector),
+        max_seats=shape["max_seats"],
+        with_rules=shape["with_rules"] or None,
+    )
+    return {"rules": str(rules)}, layout, vector
+
+
+def _print_observation(
+    rules: Rules,
+    facts: dict[str, Any],
+    layout: Any,
+    vector: Any,
+    *,
+    everything: bool,
+    as_json: bool,
+) -> None:
+    from cuckoo_env import decode
+
+    numbers = decode.decode(layout, vector, rules)
+    sentences = decode.describe(layout, vector, rules)
+    shown = [each for each in numbers if everything or each.value]
+    if as_json:
+        fields = [dataclasses.asdict(each) for each in shown]
+        _print_json({**facts, "size": layout.size, "numbers": fields, "sentences": sentences})
+        return
+    table = _table("index", "name", "value", "meaning")
+    for each in shown:
+        table.add_row(str(each.index), each.name, f"{each.value:g}", each.words)
+    _print(", ".join(f"{name} {value}" for name, value in facts.items() if name != "legal"))
+    _print(table)
+    if len(shown) < len(numbers):
+        _print(f"The other {len(numbers) - len(shown)} of {len(numbers)} numbers are 0.")
+    _print(" ".join(sentences))
+    if facts.get("legal"):
+        _print(f"Legal: {', '.join(facts['legal'])}.")
+
+
 # -- cuckoo train, cuckoo demo ------------------------------------------------------------------
 
 

@@ -21,6 +21,7 @@ from cuckoo_env.batch import LEAVE, RESTART
 from cuckoo_env.engine import MAY_ONLY_KEEP, STOPS_DEAL, compile_rules
 from cuckoo_env.learner import ALL_SEATS, Learners
 from cuckoo_env.rules import Rules
+from cuckoo_env.shaping import lives_potential
 
 Shaping = Literal["none", "lives"]
 SHAPINGS: Final[tuple[Shaping, ...]] = ("none", "lives")
@@ -158,13 +159,9 @@ class CuckooVecEnv(VecEnv):
         return self._games.masks.astype(np.bool_)
 
     def potentials(self) -> npt.NDArray[np.float32]:
-        """What the learner would take, in stakes, if it won by its share of all lives: (games,).
-
-        Zero at the start of a game, where all have the same lives, and by definition at its end; so
-        rewards shaped by it sum up to the return.
-        """
-        lives = self.layout.view(self._games.observations, "lives")[..., 0]
-        return self.rules.seats * lives[:, 0] / lives.sum(axis=1) - 1  # type: ignore[no-any-return]
+        """The learner's :func:`~cuckoo_env.shaping.lives_potential`: (games,), in stakes."""
+        lives = self.layout.view(self._games.observations, "lives")[:, : self.rules.seats, 0]
+        return lives_potential(lives)[:, 0]
 
     # -- What else stable-baselines3 asks for -----------------------------------------------------
 
