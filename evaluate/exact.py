@@ -13,7 +13,9 @@ recur, by policy iteration (Howard 1960). NashConv is the sum over seats of what
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -21,7 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuckoo_env.agents import Agent
-from cuckoo_env.compiled import entry
+from cuckoo_env.compiled import available_cores, entry
 from cuckoo_env.evaluate.match import END, Match
 from cuckoo_env.evaluate.tree import NONE, Tree
 from cuckoo_env.rules import Rules
@@ -142,6 +144,19 @@ def reveal_chances(tree: Tree, weights: Floats) -> Floats:
     return chances
 
 
+def _all_reveal_chances(match: Match, strategy: Strategy) -> list[Floats]:
+    """The chance of every kind of reveal, by position; rounds that are played alike are walked once."""
+    keys = [
+        (id(tree), hashlib.sha256(weights.tobytes()).digest())
+        for tree, weights in zip(match.tree, strategy, strict=True)
+    ]
+    different = {key: number for number, key in enumerate(keys)}
+    with ThreadPoolExecutor(available_cores()) as pool:
+        found = pool.map(lambda n: reveal_chances(match.tree[n], strategy[n]), different.values())
+    chances = dict(zip(different, found, strict=True))
+    return [chances[key] for key in keys]
+
+
 # ---------------------------------------------------------------------------------------------------
 # The match
 
@@ -154,14 +169,17 @@ class Chain:
         seats, size = match.rules.seats, len(match.positions)
         self.moves = np.zeros((size, size))
         self.ends = np.zeros((size, 2 * seats + 1))  # win shares, payoffs, nobody wins
-        for number in range(size):
-            self.update(number, strategy[number])
+        for number, chances in enumerate(_all_reveal_chances(match, strategy)):
+            self._lead_on(number, chances)
 
     def update(self, number: int, weights: Floats) -> None:
         """Take over a new strategy at one position."""
+        self._lead_on(number, reveal_chances(self._match.tree[number], weights))
+
+    def _lead_on(self, number: int, chances: Floats) -> None:
+        """Note where a position leads, from the chance of every kind of reveal."""
         match, seats = self._match, self._match.rules.seats
         self.moves[number], self.ends[number] = 0.0, 0.0
-        chances = reveal_chances(match.tree[number], weights)
         for chance, steps in zip(chances, match.steps[number], strict=True):
             for step in steps:
                 weight = chance * step.chance
