@@ -65,8 +65,9 @@ $(PEERS_READY): $(READY)
 		-c constraints.txt -e '.[bench]'; then touch $@; else \
 		echo "Not all can be installed here; the table will say which are missing." >&2; fi
 
-results: $(READY) ## measure every published figure again, hours
+results: $(READY) ## measure the published figures again and put them into the documents
 	@$(BIN)/python benchmarks/results.py
+	@$(BIN)/python benchmarks/render.py
 
 fuzz: $(READY) ## random games against the plain referee for MINUTES (30)
 	@$(BIN)/python tests/fuzz.py --minutes $(MINUTES)

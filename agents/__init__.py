@@ -1,4 +1,4 @@
-"""Everything that can sit at a table: bots and trained policies.
+"""Everything that can sit at a table: bots, solved tables and trained policies.
 
 Agents are named by specs (:data:`KINDS` lists the kinds), see observations, and give the chances
 of their actions.

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Final, Protocol
 
 from cuckoo_env.learner import Opponent
+
+MAY_DIFFER: Final = {"first_dealer": "lot", "direction": "left", "stake": 1}
+"""Fields of the rules that a policy or a table need not match, with the value that stands for any: it sees
+who deals, its seats are relative, and the stake scales all returns alike."""
 
 
 class AgentError(ValueError):

@@ -19,7 +19,7 @@ import safetensors.torch
 import torch
 from safetensors import SafetensorError
 
-from cuckoo_env.agents.base import AgentError
+from cuckoo_env.agents.base import MAY_DIFFER, AgentError
 from cuckoo_env.files import write_bytes, write_text
 from cuckoo_env.observation import LAYOUT_VERSION, Layout
 from cuckoo_env.rules import Rules, RulesError
@@ -35,10 +35,6 @@ _LARGEST_CARD: Final = 4_000_000
 """Bytes; a card with a long learning curve has some ten thousand."""
 _LARGEST_HEADER: Final = 100_000
 """Bytes beside the numbers in a weights file; ours have a few hundred."""
-
-MAY_DIFFER: Final = ("first_dealer", "direction", "stake")
-"""Fields of the rules that may differ from those a policy was trained with: it sees who deals, its
-seats are relative, and the stake scales all returns alike."""
 
 
 class PolicyError(AgentError):

@@ -6,6 +6,7 @@ is the whole list of kinds.
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
@@ -82,20 +83,19 @@ def _make_table(spec: str, argument: str, rules: Rules, seat: int | None) -> Age
 
 
 _PROVIDED: dict[str, Make] = {}
+_PROVIDERS: Final = {"best-response": "cuckoo_env.evaluate"}
+"""Kinds that need what stands above this package, and what provides them once it is imported."""
 
 
 def provide(kind: str, make: Make) -> None:
-    """Say how a kind of agent is made that needs what stands above this package.
-
-    ``cuckoo_env.evaluate`` does so when it is imported, for ``best-response``.
-    """
+    """Say how a kind of agent is made that needs what stands above this package."""
     _PROVIDED[kind] = make
 
 
 def _make_provided(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
     kind = spec.partition(":")[0]
     if kind not in _PROVIDED:
-        raise AgentError(f"agent: {spec} needs cuckoo_env.evaluate; accepted: after importing it")
+        importlib.import_module(_PROVIDERS[kind])
     return _PROVIDED[kind](spec, argument, rules, seat)
 
 
@@ -168,7 +168,7 @@ def lineup(specs: str | Sequence[str], rules: Rules) -> list[Agent]:
     Raises:
         AgentError: for a spec that is refused, or if there is not one for every seat.
     """
-    named = _split(specs)
+    named = _split(specs, rules)
     if len(named) != rules.seats:
         raise AgentError(
             f"agents: {len(named)} are refused; accepted: {rules.seats}, one a seat of {rules}"
@@ -193,7 +193,7 @@ def fill(against: str | Sequence[str], rules: Rules, seat: int | None) -> list[A
         >>> [agent.name for agent in fill("robin,alex", Rules(seats=4), 0)]
         ['robin', 'alex', 'robin']
     """
-    named, others = _split(against), rules.seats - 1
+    named, others = _split(against, rules), rules.seats - 1
     if not 1 <= len(named) <= others:
         free = "all but the free one" if seat is None else f"all but seat {seat}"
         raise AgentError(
@@ -206,9 +206,16 @@ def fill(against: str | Sequence[str], rules: Rules, seat: int | None) -> list[A
     return _parse_all([named[k % len(named)] for k in range(others)], rules, seats)
 
 
-def _split(specs: str | Sequence[str]) -> list[str]:
-    parts = specs.split(",") if isinstance(specs, str) else specs
-    return [part.strip() for part in parts]
+def _split(specs: str | Sequence[str], rules: Rules) -> list[str]:
+    """The single specs; in a text, those that name all other seats' agents keep their commas."""
+    if not isinstance(specs, str):
+        return [part.strip() for part in specs]
+    parts, whole = specs.split(","), []
+    while parts:
+        takes = rules.seats - 1 if parts[0].strip().partition(":")[0] in _PROVIDERS else 1
+        whole.append(",".join(part.strip() for part in parts[:takes]))
+        del parts[:takes]
+    return whole
 
 
 def _parse_all(specs: Sequence[str], rules: Rules, seats: Sequence[int | None]) -> list[Agent]:
@@ -216,7 +223,7 @@ def _parse_all(specs: Sequence[str], rules: Rules, seats: Sequence[int | None]) 
     made: dict[tuple[str, int | None], Agent] = {}
     agents = []
     for spec, seat in zip(specs, seats, strict=True):
-        key = (spec, seat if spec.partition(":")[0] in _PROVIDED else None)
+        key = (spec, seat if spec.partition(":")[0] in _PROVIDERS else None)
         if key not in made:
             made[key] = parse(spec, rules, seat)
         agents.append(made[key])

@@ -19,16 +19,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from cuckoo_env.agents.base import AgentError
+from cuckoo_env.agents.base import MAY_DIFFER, AgentError
 from cuckoo_env.compiled import entry
 from cuckoo_env.files import write_bytes
 from cuckoo_env.observation import LAYOUT_VERSION, Layout, observation_key
 from cuckoo_env.rules import FinalTie, Rules, RulesError
 
 FORMAT: Final = "cuckoo-table/1"
-MAY_DIFFER: Final = ("first_dealer", "direction", "stake")
-"""Fields of the rules a table need not match: it sees who deals, its seats are relative, and the stake
-scales all returns alike."""
 _LARGEST: Final = 200_000_000
 """Bytes of a table file, packed or unpacked, beyond which it is refused unread."""
 
@@ -45,7 +42,7 @@ def _key_all(observations: Any, keys: Any) -> None:
 
 def same_for_a_table(rules: Rules) -> Rules:
     """The rules with what a table does not depend on set to one value."""
-    return rules.replace(first_dealer="lot", direction="left", stake=1, decks=rules.decks)
+    return rules.replace(**MAY_DIFFER, decks=rules.decks)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,6 +226,6 @@ def shipped(rules: Rules, name: str = "equilibrium") -> TableAgent:
             with resources.as_file(folder / file) as path:
                 return load(path, rules, name=name)
     raise AgentError(
-        f"agent: {name} is not shipped for {rules}; make one with: cuckoo solve --rules {rules} --out FILE,"
-        " and use table:FILE"
+        f"agent: {name} is not shipped for {rules}; tables of two to five seats can be solved: cuckoo solve"
+        " --rules R --out FILE, then table:FILE"
     )

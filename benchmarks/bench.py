@@ -53,6 +53,8 @@ def checks(settings: Settings) -> list[Check]:
     """The ratios that are told, and what is required of them."""
     fastest = f"batch/3/{settings.cores}"
     return [
+        Check(name="batch engine, all cores", of=fastest, at_least=12e6),
+        Check(name="learning, 128x128, 3 epochs: decisions", of="training", at_least=40e3),
         Check(
             name="batch engine over Pgx leduc_holdem",
             of=fastest,

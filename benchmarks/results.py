@@ -1,7 +1,7 @@
 """Measure the published figures again: ``make results``, or ``benchmarks/results.py practice learning``.
 
 Each table is a file in ``results/``: its columns and rows, and what they were made with. Pages that
-show figures are rendered from these files. Takes about a quarter of an hour on two cores.
+show figures are rendered from these files. Takes about ten minutes on two cores.
 """
 
 from __future__ import annotations

@@ -82,7 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # Whoever read our output has seen enough; nothing may be flushed there at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-    except (ValueError, OSError) as error:
+    except OSError as error:
+        told = error.filename is not None and error.strerror is not None
+        return _refuse(f"{error.filename}: {error.strerror}" if told else str(error))
+    except ValueError as error:
         return _refuse(str(error))
     except (KeyboardInterrupt, typer.Abort):
         status = INTERRUPTED
@@ -250,7 +253,8 @@ def evaluate(
         typer.Option(
             "--records",
             metavar="FILE",
-            help="Write every game down, one a line, for cuckoo replay. This takes longer.",
+            help="Write every game down, one a line, for cuckoo replay; replaces an earlier file. This"
+            " takes longer.",
         ),
     ] = None,
     as_json: JsonOption = False,
@@ -522,7 +526,9 @@ def replay(
     out: Annotated[
         str | None,
         typer.Option(
-            "--out", metavar="FILE", help="Write the records, filled in, if none is wrong."
+            "--out",
+            metavar="FILE",
+            help="Write the records, filled in, if none is wrong; replaces an earlier file.",
         ),
     ] = None,
     show: Annotated[bool, typer.Option("--show", help="Tell every game in words.")] = False,
@@ -653,8 +659,9 @@ def solve(
     from cuckoo_env.train import solve as solver
 
     path, wanted = Path(out), Rules.parse(rules)
-    if target <= 0 or seconds <= 0:
-        raise ValueError(f"target, seconds: {target:g}, {seconds:g} are refused; accepted: above 0")
+    for name, value in (("target", target), ("seconds", seconds)):
+        if not (math.isfinite(value) and value > 0):
+            raise ValueError(f"{name}: {value:g} is refused; accepted: a number above 0")
     if path.exists() and not force:
         raise ValueError(f"out: {out} is refused: it exists; accepted: a new file, or --force")
     if not path.absolute().parent.is_dir():
@@ -722,7 +729,8 @@ def card(
         str, typer.Option("--agent", help="Whose strategy: equilibrium, table:FILE, robin, …")
     ] = "equilibrium",
     out: Annotated[
-        str | None, typer.Option("--out", help="Write a page to print: a .svg or a .png file.")
+        str | None,
+        typer.Option("--out", help="Write a page to print, a .svg or a .png; replaces it."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
@@ -787,7 +795,8 @@ def observe(
         str | None, typer.Option("--moves", help="Actions taken before, with commas between.")
     ] = None,
     max_seats: Annotated[
-        int | None, typer.Option("--max-seats", help="Seats that the vector has room for.")
+        int | None,
+        typer.Option("--max-seats", min=2, max=10_000, help="Seats that the vector has room for."),
     ] = None,
     with_rules: Annotated[
         bool, typer.Option("--with-rules", help="The vector carries the rules.")
@@ -831,8 +840,8 @@ def _read_vector(rules: Rules, file: str, shape: dict[str, Any]) -> tuple[dict[s
 
     from cuckoo_env import decode
 
-    text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
     try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
         vector = json.loads(text)
     except ValueError:
         raise ValueError(f"{file}: this is no JSON list of numbers") from None
@@ -889,9 +898,15 @@ def train(
     rules: RulesOption = "practice-table",
     seat: Annotated[str, typer.Option("--seat", help="The learner's seat, or all.")] = "0",
     against: Annotated[
-        str, typer.Option("--against", help="The agents in the other seats, with commas between.")
+        str,
+        typer.Option(
+            "--against",
+            help="The agents in the other seats, with commas between; fewer are taken again in turn.",
+        ),
     ] = "robin,alex",
-    minutes: Annotated[float | None, typer.Option("--minutes", help="How long to learn.")] = None,
+    minutes: Annotated[
+        float | None, typer.Option("--minutes", help="How long to learn; 1 if not told otherwise.")
+    ] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", help="How many decisions to learn from instead.")
     ] = None,
@@ -930,7 +945,10 @@ def train(
 @app.command(epilog="Example: cuckoo demo --minutes 1 --out runs/short")
 def demo(
     out: Annotated[str, typer.Option("--out", help="The folder for the report.")] = "runs/demo",
-    minutes: Annotated[float | None, typer.Option("--minutes", help="How long to learn.")] = None,
+    minutes: Annotated[
+        float | None,
+        typer.Option("--minutes", help="How long to learn; 1.5 if not told otherwise."),
+    ] = None,
     seed: SeedOption = 0,
     as_json: JsonOption = False,
 ) -> int:

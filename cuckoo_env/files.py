@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import tempfile
 from collections.abc import Iterator
@@ -20,6 +21,10 @@ def replacing(path: Path) -> Iterator[BinaryIO]:
     Raises:
         OSError: if it cannot be written.
     """
+    if path.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "it is a folder, not a file", str(path))
+    if not path.absolute().parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder to write to", str(path))
     handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
     try:
         with os.fdopen(handle, "wb") as file:

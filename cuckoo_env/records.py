@@ -151,6 +151,9 @@ def read(path: Path) -> Iterator[tuple[int, Record | RecordError]]:
 
 def _read_odd(data: bytes) -> Iterator[tuple[int, Record | RecordError]]:
     """The records of a file whose first line is none: that may be one object over several lines."""
+    if not data.strip():
+        yield 1, RecordError("record", "expected one at least, found an empty file")
+        return
     whole = _attempt(data)
     lines = [(number, line) for number, line in enumerate(data.split(b"\n"), 1) if line.strip()]
     found = [(number, _attempt(line)) for number, line in lines]

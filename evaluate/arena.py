@@ -23,6 +23,8 @@ from cuckoo_env.evaluate.statistics import Floats, Moments, verdict
 from cuckoo_env.game import Game
 from cuckoo_env.rules import Rules
 
+MOST_GAMES: Final = 1_000_000_000
+"""Days of play; more is a slip of the keyboard."""
 EVERY_DEALER: Final = "all"
 """The ``first_dealer`` that takes all seats in turn, from game to game."""
 
@@ -284,8 +286,8 @@ class _Series:
                 f"agents: {len(agents)} are refused; "
                 f"accepted: {self.seats}, one a seat of {self.rules}"
             )
-        if isinstance(games, bool) or games < 1:
-            raise ValueError(f"games: {games} is refused; accepted: a whole number from 1")
+        if isinstance(games, bool) or not 1 <= games <= MOST_GAMES:
+            raise ValueError(f"games: {games} is refused; accepted: 1 to {MOST_GAMES:,}")
         self.games, self.seed, self.over = games, seeding.check_seed(seed), 0
         tables = tables_for(self.rules, first_dealer)
         self.first_dealer = (

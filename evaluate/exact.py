@@ -14,6 +14,7 @@ recur, by policy iteration (Howard 1960). NashConv is the sum over seats of what
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -381,7 +382,9 @@ class Headroom:
 
     @property
     def captured(self) -> float:
-        """The part of the way from the simple agent to the best response: 1 is all there is."""
+        """The part of the way from the simple agent to the best response; NaN where there is no way to go."""
+        if self.best <= self.copied:
+            return math.nan
         return (self.learned - self.copied) / (self.best - self.copied)
 
 

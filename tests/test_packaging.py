@@ -83,6 +83,11 @@ def test_the_wheel_has_every_module_and_the_linked_folders_as_files(wheel: Path)
         linked = (ROOT / folder).rglob("*.py")
         modules |= {Path("cuckoo_env") / path.relative_to(ROOT) for path in linked}
     assert {path.as_posix() for path in modules} | {"cuckoo_env/py.typed"} <= names(wheel)
+    tables = {
+        f"cuckoo_env/agents/tables/{path.name}" for path in (ROOT / "agents/tables").iterdir()
+    }
+    assert len(tables) > 40
+    assert tables <= names(wheel)
     with zipfile.ZipFile(wheel) as archive:
         for folder in LINKED:
             packed = archive.read(f"cuckoo_env/{folder}/__init__.py")

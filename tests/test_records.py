@@ -756,10 +756,17 @@ def test_a_bad_line_does_not_hide_the_others(tmp_path: Path) -> None:
     assert "expected a JSON object, found [1]" in str(other)
 
 
+@pytest.mark.parametrize("text", ["", " \n\n"])
+def test_an_empty_file_has_no_record(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "record.json"
+    path.write_text(text)
+    ((_, found),) = records.read(path)
+    assert str(found) == "record: expected one at least, found an empty file"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "record: not JSON"),
         ("{", "record: not JSON"),
         ("[" * 100_000, "record: not JSON"),
         ('{"format": 1, "format": 2}', "format: given 2 times"),

@@ -1,5 +1,9 @@
 """``best-response:AGENT,...`` wins what exact evaluation says is the most that can be won."""
 
+import json
+import subprocess
+import sys
+
 import pytest
 
 from cuckoo_env.agents import AgentError, lineup, parse
@@ -47,3 +51,17 @@ def test_the_same_spec_in_two_seats_is_two_agents() -> None:
 def test_bad_specs_are_refused(spec: str, rules: Rules, seat: int | None, why: str) -> None:
     with pytest.raises(AgentError, match=why):
         parse(spec, rules, seat)
+
+
+def test_the_command_line_knows_it_in_a_fresh_process() -> None:
+    command = [sys.executable, "-m", "cuckoo_env.cli", "evaluate", "best-response:robin,alex"]
+    command += ["robin", "alex", "--exact", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    exact = evaluate(RULES, lineup(["best-response:robin,alex", "robin", "alex"], RULES))
+    assert json.loads(done.stdout)["win_share"] == pytest.approx(exact.win_share.tolist())
+
+
+def test_in_a_list_it_keeps_its_commas() -> None:
+    names = [agent.name for agent in lineup("robin,best-response:robin,alex,alex", RULES)]
+    assert names == ["robin", "best-response:robin,alex", "alex"]

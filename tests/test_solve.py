@@ -7,10 +7,11 @@ import numpy as np
 import pytest
 
 from cuckoo_env.agents import AgentError, lineup, parse
-from cuckoo_env.agents.table import TableAgent, TableError, load, observation_keys
+from cuckoo_env.agents.table import TableAgent, TableError, load, observation_keys, shipped
 from cuckoo_env.cli import main
 from cuckoo_env.evaluate.exact import evaluate
 from cuckoo_env.rules import Rules
+from cuckoo_env.train.shipped import FOLDER, INDEX, wanted
 from cuckoo_env.train.solve import as_table, solve
 
 LE_HER = Rules.parse("le-her")
@@ -171,3 +172,33 @@ def test_the_command_solves_writes_and_refuses_to_overwrite(tmp_path: Path, caps
     assert main(["solve", "--rules", "cuckoo,seats=9", "--out", str(tmp_path / "y.npz")]) == 2
     assert "nodes a round" in capsys.readouterr().err
     assert not (tmp_path / "y.npz").exists()
+
+
+def test_every_table_that_is_wanted_is_shipped_and_as_good_as_it_says() -> None:
+    index = json.loads((FOLDER / INDEX).read_text())
+    assert list(index) == [str(rules) for rules in wanted()]
+    assert {path.name for path in FOLDER.iterdir()} == {INDEX, *index.values()}
+    for rules in wanted():
+        agent = shipped(rules)
+        assert agent.about["nash_conv"] < 1e-5
+        if rules.seats == 2:
+            exact = evaluate(rules, [agent, agent], best_responses=True)
+            assert exact.nash_conv == pytest.approx(agent.about["nash_conv"], abs=1e-6)
+
+
+@pytest.mark.parametrize("preset", ["practice-table", "standard", "queen-rule", "one-round"])
+def test_the_equilibrium_of_a_preset_is_one(preset: str) -> None:
+    rules = Rules.parse(preset)
+    exact = evaluate(rules, lineup(["equilibrium"] * 3, rules), best_responses=True)
+    assert exact.nash_conv is not None
+    assert exact.nash_conv < 2e-6
+
+
+@pytest.mark.parametrize(
+    "bad", [("--target", "nan"), ("--target", "inf"), ("--target", "0"), ("--seconds", "nan")]
+)
+def test_the_command_refuses_numbers_that_are_none(tmp_path: Path, capsys, bad) -> None:
+    out = tmp_path / "x.npz"
+    assert main(["solve", "--rules", "le-her", "--out", str(out), *bad]) == 2
+    assert f"{bad[0][2:]}: " in capsys.readouterr().err
+    assert not out.exists()

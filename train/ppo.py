@@ -107,7 +107,9 @@ class Arguments:
     def __post_init__(self) -> None:
         """Refuse what cannot be run."""
         if (self.minutes is None) == (self.steps is None):
-            raise ValueError("minutes, steps: both or none are refused; accepted: one of them")
+            raise ValueError(
+                "minutes, steps: both together, or neither, are refused; accepted: one of them"
+            )
         self._check(
             "minutes", self.minutes is None or 0 < self.minutes < math.inf, "a number above 0"
         )
