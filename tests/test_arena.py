@@ -279,9 +279,9 @@ def test_a_first_dealer_that_is_not_there_is_refused(dealer: str | int) -> None:
         play("standard", lineup("robin,robin,robin", Rules()), 10, first_dealer=dealer)
 
 
-@pytest.mark.parametrize("games", [0, -5])
-def test_no_games_are_refused(games: int) -> None:
-    with pytest.raises(ValueError, match=r"games: .* is refused; accepted: a whole number from 1"):
+@pytest.mark.parametrize("games", [0, -5, 10**20])
+def test_no_games_and_too_many_are_refused(games: int) -> None:
+    with pytest.raises(ValueError, match=r"games: .* is refused; accepted: 1 to 1,000,000,000"):
         play("standard", lineup("robin,robin,robin", Rules()), games)
 
 
