@@ -39,9 +39,12 @@ SOURCES: Final = (
     "autoplay.py",
     "batch.py",
     "seeding.py",
-    "evaluate/tree.py",
 )
 """The files whose text is part of every cache key: all that hold compiled code or its constants."""
+
+
+NOTHING: Final = -1
+"""What an array of numbers holds where there is nothing: the parent of a root, the state of a leaf."""
 
 
 def sources_digest() -> str:

@@ -24,9 +24,9 @@ import numpy as np
 import numpy.typing as npt
 
 from cuckoo_env.agents import Agent
-from cuckoo_env.compiled import available_cores, entry
+from cuckoo_env.compiled import NOTHING, available_cores, entry
 from cuckoo_env.evaluate.match import END, Match
-from cuckoo_env.evaluate.tree import NONE, Tree
+from cuckoo_env.evaluate.tree import Tree
 from cuckoo_env.rules import Rules
 
 Floats = npt.NDArray[np.float64]
@@ -101,12 +101,12 @@ def _outcome_chances(
     """The chance of every outcome of a round: one pass down the tree."""
     deal = 0
     for node in range(parent.shape[0]):
-        if parent[node] == NONE:
+        if parent[node] == NOTHING:
             reach[node] = chance[deal]
             deal += 1
         else:
             reach[node] = reach[parent[node]] * weights[edge[node]]
-        if outcome[node] != NONE:
+        if outcome[node] != NOTHING:
             out[outcome[node]] += reach[node]
 
 
@@ -122,7 +122,7 @@ def _action_values(
     deal = 0
     for node in range(parent.shape[0]):
         value[node] = 0.0
-        if parent[node] == NONE:
+        if parent[node] == NOTHING:
             reach[node] = chance[deal]
             deal += 1
         elif own[edge[node]]:
@@ -130,9 +130,9 @@ def _action_values(
         else:
             reach[node] = reach[parent[node]] * weights[edge[node]]
     for node in range(parent.shape[0] - 1, -1, -1):
-        if outcome[node] != NONE:
+        if outcome[node] != NOTHING:
             value[node] = leaf[outcome[node]]
-        if parent[node] != NONE:
+        if parent[node] != NOTHING:
             out[edge[node]] += reach[node] * value[node]
             value[parent[node]] += weights[edge[node]] * value[node]
 

@@ -17,6 +17,7 @@ import numpy.typing as npt
 from cuckoo_env.cards import N_RANKS, N_SUITS
 from cuckoo_env.compiled import entry
 from cuckoo_env.engine import (
+    N_ACTIONS,
     NOBODY,
     RUNNING,
     apply,
@@ -26,7 +27,7 @@ from cuckoo_env.engine import (
     new_games,
     reveal,
 )
-from cuckoo_env.evaluate.tree import TOP, Tree, tree_for
+from cuckoo_env.evaluate.tree import Tree, tree_for
 from cuckoo_env.observation import Layout, encode, sections_of, write_mask
 from cuckoo_env.rules import FinalTie, Length, Rules
 
@@ -324,9 +325,10 @@ def _replay_all(
         deal(g, r)
         k = 0
         while moves[i, k] >= 0:
-            if moves[i, k + 1] > TOP:
-                g.top = (int(moves[i, k + 1]) - TOP - 1) * N_SUITS
-            if moves[i, k] < TOP:
+            # Beyond the actions stand the ranks that the stock's top may have: see `tree.TOP`.
+            if moves[i, k + 1] > N_ACTIONS:
+                g.top = (int(moves[i, k + 1]) - N_ACTIONS - 1) * N_SUITS
+            if moves[i, k] < N_ACTIONS:
                 apply(g, r, int(moves[i, k]))
             k += 1
         encode(g, r, layout[0], sections, int(g.seat), observations, i)

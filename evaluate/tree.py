@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuckoo_env.cards import N_RANKS, N_SUITS, PACK
-from cuckoo_env.compiled import entry
+from cuckoo_env.compiled import NOTHING, entry
 from cuckoo_env.engine import (
     DREW,
     N_ACTIONS,
@@ -39,8 +39,6 @@ from cuckoo_env.rules import Direction, FinalTie, Length, Refusal, Rules
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 
-NONE: Final = -1
-"""What an array holds where there is nothing: the parent of a root, the state of a leaf."""
 PLENTY: Final = 1000
 """Lives that no penalty exhausts: so a reveal says what each seat would lose if it could."""
 TOP: Final = N_ACTIONS
@@ -55,12 +53,12 @@ class Tree:
     Attributes:
         rules: the single round that was played, with one seat a place.
         lives: lives by place, before the round.
-        parent: (nodes,) the node above; NONE for a deal.
+        parent: (nodes,) the node above; NOTHING for a deal.
         edge: (nodes,) the edge that leads here: of an information state, or, from ``n_edges`` on, of chance;
-            NONE for a deal.
+            NOTHING for a deal.
         move: (nodes,) int8, the action, or ``TOP + rank``, that leads here.
-        state: (nodes,) the information state in which somebody decides here; else NONE.
-        outcome: (nodes,) the row of ``outcomes`` of a leaf; else NONE.
+        state: (nodes,) the information state in which somebody decides here; else NOTHING.
+        outcome: (nodes,) the row of ``outcomes`` of a leaf; else NOTHING.
         deals: (deals,) the nodes that are deals.
         deal_ranks: (deals, places) int8, who was dealt what.
         deal_chance: (deals,) the probability of each deal.
@@ -124,9 +122,9 @@ class Tree:
         depth = np.zeros(self.n_states, np.int64)
         for state, node in enumerate(self.state_node.tolist()):
             place, above = self.state_place[state], int(self.parent[node])
-            while above != NONE:
+            while above != NOTHING:
                 there = self.state[above]
-                depth[state] += there != NONE and self.state_place[there] == place
+                depth[state] += there != NOTHING and self.state_place[there] == place
                 above = int(self.parent[above])
         return [
             [
@@ -139,7 +137,7 @@ class Tree:
     def path_to(self, node: int) -> tuple[npt.NDArray[np.int8], list[int]]:
         """The deal (ranks by place) and the moves that lead to a node."""
         moves: list[int] = []
-        while self.parent[node] != NONE:
+        while self.parent[node] != NOTHING:
             moves.append(int(self.move[node]))
             node = int(self.parent[node])
         return self.deal_ranks[np.searchsorted(self.deals, node)], moves[::-1]
@@ -214,7 +212,7 @@ def round_rules(rules: Rules, places: int) -> Rules:
 class _Level:
     """Nodes that are yet to be looked at: the game at each, and how it is reached.
 
-    ``outcome`` is given where the stock has already been averaged, else NONE.
+    ``outcome`` is given where the stock has already been averaged, else NOTHING.
     """
 
     games: npt.NDArray[np.void]
@@ -275,7 +273,7 @@ class _Grower:
 
     def _grow_deals(self, ranks: npt.NDArray[np.int8]) -> Ints:
         first = self._n_nodes
-        nothing = np.full(len(ranks), NONE, np.int64)
+        nothing = np.full(len(ranks), NOTHING, np.int64)
         level = _Level(
             games=deal_games(self._rules, self._table, ranks, self._lives),
             stock=stock_counts(ranks, self._rules.decks),
@@ -292,9 +290,9 @@ class _Grower:
         """Number the nodes of a level; returns their children."""
         nodes = self._n_nodes + np.arange(len(level.games))
         over = level.games["phase"] == OVER
-        outcome, plain = level.outcome.copy(), over & (level.outcome == NONE)
+        outcome, plain = level.outcome.copy(), over & (level.outcome == NOTHING)
         outcome[plain] = self._sure_outcomes(self._reveals_of(_taken(level.games, plain)))
-        state = np.full(len(nodes), NONE, np.int64)
+        state = np.full(len(nodes), NOTHING, np.int64)
         state[~over], legal = self._states_of(_taken(level.games, ~over), nodes[~over])
         self._add(
             parent=level.parent, edge=level.edge, move=level.move, state=state, outcome=outcome
@@ -318,7 +316,7 @@ class _Grower:
         games = self._applied(before, action)
         edge = self._edges_of(state[rows], action)
         move = np.full(len(rows), action)
-        outcome = np.full(len(rows), NONE, np.int64)
+        outcome = np.full(len(rows), NOTHING, np.int64)
         turned = _stock_turned(before, games)
         stock, parent = level.stock[rows], nodes[rows]
         kept = _Level(
@@ -369,7 +367,7 @@ class _Grower:
     ) -> list[_Level]:
         """Add a node of chance for each row; returns its children, one for every rank left."""
         nodes = self._n_nodes + np.arange(len(games))
-        nothing = np.full(len(games), NONE, np.int64)
+        nothing = np.full(len(games), NOTHING, np.int64)
         move = np.full(len(games), action)
         self._add(parent=parent, edge=edge, move=move, state=nothing, outcome=nothing)
         levels = []
@@ -461,7 +459,7 @@ class _Grower:
 
     def _finished(self, ranks: npt.NDArray[np.int8], chance: Floats, nodes: Ints) -> Tree:
         edge = np.concatenate(self._parts["edge"])
-        of_chance = edge < NONE
+        of_chance = edge < NOTHING
         edge[of_chance] = len(self._edges) - 2 - edge[of_chance]
         outcomes = np.zeros((len(self._outcomes), len(self._reveals)))
         for row, (which, shares) in enumerate(self._outcomes):

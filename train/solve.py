@@ -23,11 +23,11 @@ import numpy as np
 import numpy.typing as npt
 
 from cuckoo_env.agents.table import TableAgent
-from cuckoo_env.compiled import available_cores, entry, helper
+from cuckoo_env.compiled import NOTHING, available_cores, entry, helper
 from cuckoo_env.evaluate.exact import Chain, Strategy, action_values, best_response, take_best
 from cuckoo_env.evaluate.match import END, Match, Position, strongly_connected
 from cuckoo_env.evaluate.respond import table_of
-from cuckoo_env.evaluate.tree import NONE, Tree
+from cuckoo_env.evaluate.tree import Tree
 from cuckoo_env.rules import Rules
 
 Floats = npt.NDArray[np.float64]
@@ -78,7 +78,7 @@ def _sweep(
             deal = 0
             for node in range(nodes):
                 value[node] = 0.0
-                if parent[node] == NONE:
+                if parent[node] == NOTHING:
                     reach[node] = chance[deal]
                     deal += 1
                 elif edge_place[edge[node]] == place:
@@ -87,9 +87,9 @@ def _sweep(
                     reach[node] = reach[parent[node]] * weights[edge[node]]
             worth[:] = 0.0
             for node in range(nodes - 1, -1, -1):
-                if outcome[node] != NONE:
+                if outcome[node] != NOTHING:
                     value[node] = leaf[place, outcome[node]]
-                if parent[node] != NONE:
+                if parent[node] != NOTHING:
                     if edge_place[edge[node]] == place:
                         worth[edge[node]] += reach[node] * value[node]
                     value[parent[node]] += weights[edge[node]] * value[node]
@@ -126,13 +126,13 @@ def _own_reach(
 ) -> None:
     """How likely a seat's own choices let each of its information states come about."""
     for node in range(parent.shape[0]):
-        if parent[node] == NONE:
+        if parent[node] == NOTHING:
             reach[node] = 1.0
         elif edge_place[edge[node]] == place:
             reach[node] = reach[parent[node]] * weights[edge[node]]
         else:
             reach[node] = reach[parent[node]]
-        if state[node] != NONE:
+        if state[node] != NOTHING:
             out[state[node]] = reach[node]
 
 
@@ -145,7 +145,7 @@ class _Round:
         counts = np.diff(tree.state_edge)
         self.weights = np.concatenate([(1.0 / counts)[tree.edge_state], chance])
         self.regret, self.total = np.zeros(edges), np.zeros(edges)
-        self.edge_place = np.full(edges + len(chance), NONE, np.int8)
+        self.edge_place = np.full(edges + len(chance), NOTHING, np.int8)
         self.edge_place[:edges] = tree.state_place[tree.edge_state]
         self.nested = any(len(levels) > 1 for levels in tree.own_levels)
         self.sweeps = 0
