@@ -7,9 +7,10 @@ seat is to act. Games of several rule sets and table sizes can share a batch.
 
 from __future__ import annotations
 
+import copy
 import functools
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, Final, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -252,6 +253,26 @@ class Batch:
         """(games,) int32, completed rounds of each game: of the one that ended, where none was renewed."""
         rounds: npt.NDArray[np.int32] = self._games["rounds"].copy()
         return rounds
+
+    _PER_GAME = (
+        "_games", "_dice", "_learners", "_plan_of",
+        "observations", "masks", "seats", "done", "returns", "winners",
+    )  # fmt: skip
+    """The arrays with one row a game."""
+
+    def fork(self, rows: npt.NDArray[np.integer[Any]]) -> Self:
+        """A batch of copies of some games, which go on independently.
+
+        A copy has its game's hidden cards and generators: copies that are played alike stay alike, and
+        copies that are played differently meet the same luck, as far as they draw on it in the same order.
+
+        Args:
+            rows: (n,) the numbers of the games, in the order of the new batch; a game may come often.
+        """
+        twin = copy.copy(self)
+        for name in self._PER_GAME:
+            setattr(twin, name, getattr(self, name)[rows])
+        return twin
 
     def reset(self, seed: int | None = None, *, first: int = 0) -> None:
         """Start all games afresh, from a new seed.

@@ -9,7 +9,7 @@ through the batch, the games of one agent together. Either way the same games co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol
+from typing import Any, Final, Protocol, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -169,6 +169,14 @@ class Learners(Batch):
             threads=threads,
         )
 
+    _PER_GAME = (*Batch._PER_GAME, "learners", "_sitting")
+
+    def fork(self, rows: npt.NDArray[np.integer[Any]]) -> Self:
+        """A batch of copies of some games: see :meth:`Batch.fork`."""
+        twin = super().fork(rows)
+        twin._settings = {**self._settings, "games": len(twin)}
+        return twin
+
     @property
     def over(self) -> npt.NDArray[np.bool_]:
         """Where a game has ended and stands still: (games,)."""
@@ -264,17 +272,14 @@ class Learners(Batch):
         return {
             "settings": self._settings,
             "games": self._games.tobytes(),
-            "arrays": {name: getattr(self, name).copy() for name in _ARRAYS},
+            "arrays": {name: getattr(self, name).copy() for name in self._PER_GAME[1:]},
         }
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         Learners.__init__(self, **state["settings"], seed=0)
         self._games[:] = np.frombuffer(state["games"], self._games.dtype)
-        for name in _ARRAYS:
+        for name in self._PER_GAME[1:]:
             getattr(self, name)[:] = state["arrays"][name]
-
-
-_ARRAYS: Final = ("_dice", "observations", "masks", "seats", "done", "returns", "winners")
 
 
 def _check_opponents(opponents: Sequence[Opponent], rules: Rules) -> None:
