@@ -6,13 +6,15 @@ is the whole list of kinds.
 
 from __future__ import annotations
 
+import functools
 import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
-from cuckoo_env.agents import table
+from cuckoo_env.agents import policy, table
 from cuckoo_env.agents.base import Agent, AgentError
 from cuckoo_env.agents.bots import THRESHOLDS, RandomBot, ThresholdBot
 from cuckoo_env.cards import N_RANKS
@@ -61,15 +63,24 @@ def _make_threshold(spec: str, argument: str, rules: Rules, seat: int | None) ->
 
 def _make_policy(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
     del seat
-    try:
-        from cuckoo_env.agents.policy import PolicyAgent  # noqa: PLC0415 - torch, only for policies
-    except ModuleNotFoundError as missing:
-        if missing.name not in {"torch", "safetensors"}:
-            raise
-        raise AgentError(
-            f"agent: {spec} needs {missing.name}; install it with: pip install 'cuckoo-env[train]'"
-        ) from missing
-    return PolicyAgent(argument, rules)
+    return policy.PolicyAgent(argument, rules, name=spec)
+
+
+def _make_shipped(folder: Path, spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
+    del argument, seat
+    return policy.PolicyAgent(folder / spec, rules, name=spec)
+
+
+def shipped_kinds(folder: Path) -> dict[str, Kind]:
+    """A kind for every policy in a folder, with the policy's name as its spec."""
+    return {
+        name: Kind(
+            form=name,
+            summary="a trained policy that comes with the package",
+            make=functools.partial(_make_shipped, folder),
+        )
+        for name in policy.shipped(folder)
+    }
 
 
 def _make_equilibrium(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
@@ -117,6 +128,7 @@ KINDS: Final[Mapping[str, Kind]] = MappingProxyType(
             summary="plays a solved table that comes with the package",
             make=_make_equilibrium,
         ),
+        **shipped_kinds(policy.SHIPPED),
         "table": Kind(form="table:FILE", summary="plays a table of cuckoo solve", make=_make_table),
         "best-response": Kind(
             form="best-response:AGENT,...",

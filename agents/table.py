@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import io
 import json
+import struct
 import zipfile
+import zlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import resources
@@ -21,13 +23,26 @@ import numpy.typing as npt
 
 from cuckoo_env.agents.base import MAY_DIFFER, AgentError
 from cuckoo_env.compiled import entry
-from cuckoo_env.files import write_bytes
+from cuckoo_env.files import printable, read_at_most, write_bytes
 from cuckoo_env.observation import LAYOUT_VERSION, Layout, observation_key
 from cuckoo_env.rules import FinalTie, Rules, RulesError
 
 FORMAT: Final = "cuckoo-table/1"
 _LARGEST: Final = 200_000_000
 """Bytes of a table file, packed or unpacked, beyond which it is refused unread."""
+_DAMAGED: Final = (
+    ValueError,
+    TypeError,
+    KeyError,
+    OSError,
+    EOFError,
+    RecursionError,
+    RuntimeError,
+    struct.error,
+    zipfile.BadZipFile,
+    zlib.error,
+)
+"""What reading an archive raises that is damaged, or that was made to do damage."""
 
 
 class TableError(AgentError):
@@ -146,22 +161,15 @@ def load(path: str | Path, rules: Rules, *, name: str | None = None) -> TableAge
     """
     file = Path(path)
     try:
-        if file.stat().st_size > _LARGEST:
-            raise TableError(f"table: {file} is refused: more than {_LARGEST:,} bytes")
-        data = file.read_bytes()
+        data = read_at_most(file, _LARGEST)
     except OSError as error:
         raise TableError(f"table: {file} cannot be read: {error.strerror}") from error
+    except ValueError as error:
+        raise TableError(f"table: {file} is refused: {error}") from error
     try:
         table = _read(data, name or f"table:{file}")
-    except (
-        ValueError,
-        KeyError,
-        OSError,
-        EOFError,
-        zipfile.BadZipFile,
-        NotImplementedError,
-    ) as error:
-        raise TableError(f"table: {file} is refused: {error}") from error
+    except _DAMAGED as error:
+        raise TableError(f"table: {file} is refused: {printable(str(error))}") from error
     if same_for_a_table(table.rules) != same_for_a_table(rules):
         raise TableError(f"table: {file} is for {table.rules}, not for {rules}")
     return table

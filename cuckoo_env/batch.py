@@ -7,7 +7,6 @@ seat is to act. Games of several rule sets and table sizes can share a batch.
 
 from __future__ import annotations
 
-import copy
 import functools
 from collections.abc import Sequence
 from typing import Any, Final, Self
@@ -269,9 +268,13 @@ class Batch:
         Args:
             rows: (n,) the numbers of the games, in the order of the new batch; a game may come often.
         """
-        twin = copy.copy(self)
-        for name in self._PER_GAME:
-            setattr(twin, name, getattr(self, name)[rows])
+        twin = type(self).__new__(type(self))
+        twin.__dict__.update(self.__dict__)
+        for name in self._PER_GAME[1:]:
+            setattr(twin, name, getattr(self, name).take(rows, axis=0))
+        # As bytes, which are copied ten times as fast as records.
+        as_bytes = self._games.view(np.uint8).reshape(len(self), -1)
+        twin._games = as_bytes.take(rows, axis=0).reshape(-1).view(self._games.dtype)
         return twin
 
     def reset(self, seed: int | None = None, *, first: int = 0) -> None:

@@ -1,9 +1,10 @@
-"""Writing files whole or not at all: a temporary file beside the target, then a rename."""
+"""Writing files whole or not at all, and reading files that may be anything."""
 
 from __future__ import annotations
 
 import errno
 import os
+import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -52,3 +53,36 @@ def write_bytes(path: Path, data: bytes) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file as :func:`replacing` does, in UTF-8."""
     write_bytes(path, text.encode())
+
+
+def read_at_most(path: Path, most: int) -> bytes:
+    """The bytes of a file that somebody else may have put there.
+
+    Only a regular file is read: a pipe or a device could keep us waiting, or never end.
+
+    Args:
+        path: the file; links are followed.
+        most: how many bytes it may have.
+
+    Raises:
+        OSError: if it cannot be read, or is no regular file.
+        ValueError: if it is larger; no more than ``most + 1`` bytes have been read then.
+    """
+    with open(path, "rb", opener=_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        data = file.read(most + 1)
+    if len(data) > most:
+        raise ValueError(f"it is larger than {most:,} bytes, so it is no such file")
+    return data
+
+
+def printable(text: str, most: int = 400) -> str:
+    """A text about what a file holds, as one line that a terminal can print, whatever is in it."""
+    told = text if len(text) <= most else text[: most - 3] + "..."
+    return "".join(each if each.isprintable() else "\N{REPLACEMENT CHARACTER}" for each in told)
+
+
+def _without_waiting(path: str, flags: int) -> int:
+    """Open a file; a pipe is opened at once, even if nobody writes to it."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

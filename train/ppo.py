@@ -357,8 +357,8 @@ def _policy(
     layers = [layer for layer in network if isinstance(layer, torch.nn.Linear)]
     weights = {}
     for k, layer in enumerate(layers):
-        weights[f"{k}.weight"] = layer.weight.detach().clone()
-        weights[f"{k}.bias"] = layer.bias.detach().clone()
+        weights[f"{k}.weight"] = layer.weight.numpy(force=True).copy()
+        weights[f"{k}.bias"] = layer.bias.numpy(force=True).copy()
     card = Card(
         rules=task.rules,
         layout=env.layout,
