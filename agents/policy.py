@@ -383,8 +383,8 @@ def _check_covered(agent: PolicyAgent) -> None:
         raise PolicyError(f"agent: {agent.name} is refused: {refusal}")
 
 
-def shipped(folder: Path = SHIPPED) -> tuple[str, ...]:
-    """The names of the policies that come with the package: the folders that hold a card."""
+def shipped(folder: Path) -> tuple[str, ...]:
+    """The names of the policies in a folder of them: those of the folders that hold a card."""
     return tuple(sorted(card.parent.name for card in folder.glob(f"*/{CARD_NAME}")))
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import json
+import math
 import os
 import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 
 @contextmanager
@@ -53,6 +55,26 @@ def write_bytes(path: Path, data: bytes) -> None:
 def write_text(path: Path, text: str) -> None:
     """Write a text file as :func:`replacing` does, in UTF-8."""
     write_bytes(path, text.encode())
+
+
+def json_text(value: Any) -> str:
+    """A value as indented JSON. JSON has no NaN: what could not be measured is null.
+
+    Example:
+        >>> print(json_text({"rate": float("nan")}))
+        {
+          "rate": null
+        }
+    """
+    return json.dumps(_finite(value), indent=2, ensure_ascii=False, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def read_at_most(path: Path, most: int) -> bytes:

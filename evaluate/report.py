@@ -11,13 +11,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from cuckoo_env import explain, seeding
 from cuckoo_env.agents import Agent, sample
+from cuckoo_env.agents.policy import Card
 from cuckoo_env.autoplay import OUTSIDE, PLAYER, roll
 from cuckoo_env.batch import Batch
 from cuckoo_env.cards import N_RANKS, RANK_NAMES, rank_text
@@ -28,9 +29,6 @@ from cuckoo_env.evaluate.statistics import is_shown
 from cuckoo_env.files import write_text
 from cuckoo_env.observation import Layout
 from cuckoo_env.rules import Rules
-
-if TYPE_CHECKING:
-    from cuckoo_env.agents.policy import Card  # brings torch, which a page does not need
 
 Floats = npt.NDArray[np.float64]
 
@@ -379,11 +377,16 @@ def _curve_section(content: Content) -> str:
     curve = content.card.training.get("learning_curve", [])
     if len(curve) < 2:
         return ""
+    sampled = any(point["win_share_se"] for point in curve)
+    how = (
+        "sampled games, always the same deals; the band is two standard errors on either side"
+        if sampled
+        else "exact, averaged over first dealers"
+    )
     return (
         "<section>\n<h2>How it learned</h2>\n"
         + _curve_picture(curve, content.rows()[1])
-        + '<p class="note">Win share in sampled games against the number of seconds trained; always '
-        "the same deals. The band is two standard errors on either side. The dashed line is "
+        + f'<p class="note">Win share against the number of seconds trained: {how}. The dashed line is '
         f"{escape(content.compared.capitalize())}’s own play in the same seat.</p>\n</section>"
     )
 

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-HEAVY = ["torch", "stable_baselines3", "sb3_contrib", "matplotlib", "tensorboard"]
+HEAVY = ["torch", "stable_baselines3", "sb3_contrib", "matplotlib", "tensorboard", "onnx"]
 UPPER = ["cuckoo_env.agents", "cuckoo_env.evaluate", "cuckoo_env.train", "cuckoo_env.play"]
 
 

@@ -88,6 +88,11 @@ def test_the_wheel_has_every_module_and_the_linked_folders_as_files(wheel: Path)
     }
     assert len(tables) > 40
     assert tables <= names(wheel)
+    policies = {
+        f"cuckoo_env/{path.relative_to(ROOT).as_posix()}"
+        for path in (ROOT / "agents/policies").glob("*/*")
+    }
+    assert policies <= names(wheel)
     with zipfile.ZipFile(wheel) as archive:
         for folder in LINKED:
             packed = archive.read(f"cuckoo_env/{folder}/__init__.py")
@@ -100,7 +105,7 @@ def test_learning_libraries_come_only_with_their_extra(wheel: Path) -> None:
         metadata = message_from_bytes(archive.read(name))
     needed = metadata.get_all("Requires-Dist", [])
     base = {re.split("[<>=~!]", line)[0] for line in needed if "extra ==" not in line}
-    assert base == {"gymnasium", "numba", "numpy", "pettingzoo", "rich", "typer"}
+    assert base == {"gymnasium", "numba", "numpy", "pettingzoo", "rich", "safetensors", "typer"}
 
 
 def test_the_sdist_builds_the_same_wheel(

@@ -9,17 +9,13 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
-
-pytest.importorskip("torch")
-
-import torch
+from policies import random_policy
 
 from cuckoo_env import explain
 from cuckoo_env.agents import fill, parse
-from cuckoo_env.agents.policy import Card, Policy, PolicyAgent
+from cuckoo_env.agents.policy import PolicyAgent
 from cuckoo_env.cards import RANK_NAMES
 from cuckoo_env.evaluate import arena, report
-from cuckoo_env.observation import Layout
 from cuckoo_env.rules import Rules
 
 CURVE = [
@@ -40,14 +36,8 @@ TRAINING = {
 
 
 def policy_for(rules):
-    card = Card(
-        rules=rules, layout=Layout.of(rules), hidden=(), activation="relu", training=TRAINING
-    )
-    generator = torch.Generator().manual_seed(1)
-    weights = {
-        name: torch.randn(shape, generator=generator) for name, shape in card.shapes().items()
-    }
-    return PolicyAgent.of(Policy(card=card, weights=weights), "policy:runs/x")
+    policy = random_policy(rules, hidden=(), seed=1, training=TRAINING)
+    return PolicyAgent.of(policy, "policy:runs/x")
 
 
 def make(rules="practice-table", seat=0):
@@ -202,7 +192,7 @@ def test_the_habits_of_a_policy_are_its_own_chances():
     rules = Rules.parse("practice-table")
     agent = policy_for(rules)
     for tensor in agent.policy.weights.values():
-        tensor.zero_()
+        tensor.fill(0)
     agent.policy.weights["0.bias"][1] = float(np.log(3))
     habits = report.observe(rules, [agent, *fill("robin,alex", rules, 0)], 0, seed=2)
     np.testing.assert_allclose(habits.of(report.DEALS, report.UNAWARE), 0.75, rtol=1e-5)
