@@ -9,7 +9,7 @@ through the batch, the games of one agent together. Either way the same games co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -109,8 +109,8 @@ class Learners(Batch):
 
     def __init__(
         self,
-        rules: Rules | str,
-        opponents: Sequence[Opponent],
+        rules: Rules | str | Sequence[Rules],
+        opponents: Sequence[Opponent] | Sequence[Sequence[Opponent]],
         games: int,
         *,
         seat: int | str = 0,
@@ -123,10 +123,12 @@ class Learners(Batch):
         """Make the games and start them.
 
         Args:
-            rules: the rule set.
-            opponents: who plays the other seats, in ascending order of seats.
+            rules: the rule set; or several, which the games take in turn.
+            opponents: who plays the other seats, in ascending order of seats; a sequence of them for each
+                of several rule sets.
             games: how many games.
-            seat: the learner's seat; ``all`` for all seats in turn: seat ``i % seats`` in game ``i``.
+            seat: the learner's seat; ``all`` for all seats in turn: seat ``i % seats`` in game ``i``, and
+                of several rule sets each in its own games.
             seed: game ``i`` is the single game seeded with ``seeding.derive(seed, i)``; None: random.
             max_seats: seats in the observation, if more than the table has.
             with_rules: whether the observation carries the rules.
@@ -136,25 +138,27 @@ class Learners(Batch):
         Raises:
             ValueError: for a value that cannot be used, naming it.
         """
-        rules = Rules.parse(rules)
         self._settings = {
             "rules": rules, "opponents": opponents, "games": games, "seat": seat,
             "max_seats": max_seats, "with_rules": with_rules, "n_actions": n_actions,
             "threads": threads,
         }  # fmt: skip
-        _check_opponents(opponents, rules)
-        tables = _tables(rules, opponents, parse_seat(seat, rules))
-        of_game = np.arange(games) % len(tables)
-        self.learners = np.array([table.index(None) for table in tables], np.int16)[of_game]
-        width = max(rules.seats, max_seats or 0)
-        inside = all(agent.player() is not None for agent in opponents)
-        # Opponents that are asked from outside, each once, and who of them sits where.
-        self._asked = () if inside else tuple({id(each): each for each in opponents}.values())
-        self._sitting = np.array([[_index(self._asked, each) for each in row] for row in tables])[
-            of_game
+        several, lineups = _several(rules, opponents)
+        by_rules = [
+            _tables(each, lineup, parse_seat(seat, each))
+            for each, lineup in zip(several, lineups, strict=True)
         ]
+        tables = [table for those in by_rules for table in those]
+        of_game = _table_of_game([len(those) for those in by_rules], games)
+        self.learners = np.array([table.index(None) for table in tables], np.int16)[of_game]
+        width = max(max_seats or 0, *(each.seats for each in several))
+        everyone = {id(each): each for lineup in lineups for each in lineup}
+        inside = all(agent.player() is not None for agent in everyone.values())
+        # Opponents that are asked from outside, each once, and who of them sits where.
+        self._asked = () if inside else tuple(everyone.values())
+        self._sitting = _sitting(self._asked, tables, width)[of_game]
         super().__init__(
-            rules,
+            several,
             games,
             seed=seed,
             plan=_plan(tables, width) if inside else everyone_outside(width),
@@ -282,6 +286,25 @@ class Learners(Batch):
             getattr(self, name)[:] = state["arrays"][name]
 
 
+def _several(
+    rules: Rules | str | Sequence[Rules],
+    opponents: Sequence[Opponent] | Sequence[Sequence[Opponent]],
+) -> tuple[list[Rules], list[Sequence[Opponent]]]:
+    """The rule sets, and for each of them who plays the other seats, checked."""
+    if isinstance(rules, Rules | str):
+        several, lineups = [Rules.parse(rules)], [cast(Sequence[Opponent], opponents)]
+    else:
+        several, lineups = list(rules), list(cast(Sequence[Sequence[Opponent]], opponents))
+    if not several or len(lineups) != len(several):
+        raise ValueError(
+            f"opponents: {len(lineups)} sequences are refused; "
+            f"accepted: one for each of {len(several)} rule sets"
+        )
+    for each, lineup in zip(several, lineups, strict=True):
+        _check_opponents(lineup, each)
+    return several, lineups
+
+
 def _check_opponents(opponents: Sequence[Opponent], rules: Rules) -> None:
     others = rules.seats - 1
     if len(opponents) != others:
@@ -306,9 +329,24 @@ def _tables(
     return tables
 
 
-def _index(asked: Sequence[Opponent], agent: Opponent | None) -> int:
-    """Which of those that are asked an agent is; -1 for the learner and where nobody is asked."""
-    return next((k for k, each in enumerate(asked) if each is agent), -1)
+def _table_of_game(counts: Sequence[int], games: int) -> npt.NDArray[np.intp]:
+    """The table of each game: the rule sets take turns, and so do the tables of each, ``counts`` of them."""
+    game = np.arange(games)
+    which, turn = game % len(counts), game // len(counts)
+    first = np.concatenate([[0], np.cumsum(counts)[:-1]])
+    table: npt.NDArray[np.intp] = first[which] + turn % np.asarray(counts)[which]
+    return table
+
+
+def _sitting(
+    asked: Sequence[Opponent], tables: Sequence[Sequence[Opponent | None]], width: int
+) -> npt.NDArray[np.intp]:
+    """Which of those that are asked sits where, by table: -1 for learners and where nobody is asked."""
+    numbers = {id(each): number for number, each in enumerate(asked)}
+    sitting = np.full((len(tables), width), -1)
+    for row, table in enumerate(tables):
+        sitting[row, : len(table)] = [numbers.get(id(each), -1) for each in table]
+    return sitting
 
 
 def _plan(tables: list[list[Opponent | None]], width: int) -> npt.NDArray[np.void]:
