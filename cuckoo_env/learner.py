@@ -193,6 +193,12 @@ class Learners(Batch):
         cut: npt.NDArray[np.bool_] = self.over & (self.done == CUT_SHORT)
         return cut
 
+    @property
+    def rules_of_game(self) -> npt.NDArray[np.int32]:
+        """The number of each game's rule set in ``rules``: (games,)."""
+        numbers: npt.NDArray[np.int32] = self._games["rules"].copy()
+        return numbers
+
     def payouts(self) -> npt.NDArray[np.float64]:
         """The learner's whole return where its game has ended, 0 where it goes on: (games,)."""
         payouts = np.zeros(len(self))

@@ -316,6 +316,17 @@ def reveal_worth(match: Match, number: int, seat: int, values: Floats) -> Floats
     )
 
 
+def nash_conv(match: Match, strategy: Strategy) -> float:
+    """What all seats together could gain by playing best alone, averaged over first dealers."""
+    now = Chain(match, strategy).values()
+    starts = match.starts("all")
+    gains = (
+        _averaged(best_response(match, strategy, seat).win_share - now[:, seat], starts)
+        for seat in range(match.rules.seats)
+    )
+    return float(sum(gains))
+
+
 # ---------------------------------------------------------------------------------------------------
 # Answers
 
@@ -388,6 +399,55 @@ class Headroom:
         return (self.learned - self.copied) / (self.best - self.copied)
 
 
+class Scale:
+    """How far there is to go in one seat of a line-up, found once; then agents are measured on it.
+
+    Attributes:
+        copied: what the simple agent wins in the seat.
+        best: what the best response to the other seats wins there.
+    """
+
+    def __init__(
+        self,
+        match: Match,
+        copied: Sequence[Agent],
+        seat: int,
+        *,
+        first_dealer: int | str | None = None,
+    ) -> None:
+        """Find both ends of the scale.
+
+        Args:
+            match: the match.
+            copied: one agent a seat, with the simple agent in the seat.
+            seat: the seat.
+            first_dealer: as in :func:`evaluate`.
+
+        Raises:
+            ValueError: as :func:`evaluate`.
+        """
+        _check(match.rules, copied, first_dealer)
+        self._match, self._seat = match, seat
+        self._starts = match.starts(first_dealer)
+        strategy = strategy_of(match, copied)
+        self.copied = self._share(Chain(match, strategy).values()[:, seat])
+        self.best = self._share(best_response(match, strategy, seat).win_share)
+
+    def measure(self, learned: Sequence[Agent]) -> Headroom:
+        """Where on the scale an agent is.
+
+        Args:
+            learned: one agent a seat, the other seats as in the line-up of the scale.
+        """
+        _check(self._match.rules, learned, None)
+        values = Chain(self._match, strategy_of(self._match, learned)).values()
+        won = self._share(values[:, self._seat])
+        return Headroom(learned=won, copied=self.copied, best=self.best)
+
+    def _share(self, values: Floats) -> float:
+        return float(_averaged(values, self._starts))
+
+
 def headroom(
     rules: Rules,
     learned: Sequence[Agent],
@@ -410,16 +470,7 @@ def headroom(
     """
     for agents in (learned, copied):
         _check(rules, agents, first_dealer)
-    match = Match(rules)
-    starts = match.starts(first_dealer)
-    ours, theirs = strategy_of(match, learned), strategy_of(match, copied)
-    shares = [
-        Chain(match, ours).values()[:, seat],
-        Chain(match, theirs).values()[:, seat],
-        best_response(match, theirs, seat).win_share,
-    ]
-    won, copy, best = (float(_averaged(each, starts)) for each in shares)
-    return Headroom(learned=won, copied=copy, best=best)
+    return Scale(Match(rules), copied, seat, first_dealer=first_dealer).measure(learned)
 
 
 def _averaged(values: Floats, starts: list[tuple[float, int]]) -> Any:

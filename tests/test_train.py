@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import csv
-import dataclasses
 import json
+import math
+import re
 
 import numpy as np
 import pytest
@@ -12,15 +13,18 @@ import pytest
 pytest.importorskip("stable_baselines3")
 pytest.importorskip("sb3_contrib")
 
-import torch
-
-from cuckoo_env.agents import parse
+from cuckoo_env import cli as command_line
+from cuckoo_env.agents import lineup, parse
 from cuckoo_env.agents.policy import Policy
 from cuckoo_env.batch import Batch
+from cuckoo_env.evaluate.exact import evaluate, headroom
 from cuckoo_env.rules import Rules
-from cuckoo_env.train import command
-from cuckoo_env.train.ppo import Arguments, Task, train
+from cuckoo_env.train import command, loop
+from cuckoo_env.train.checkpoint import State
+from cuckoo_env.train.curve import Point, TableScores, is_small
+from cuckoo_env.train.ppo import Arguments, PPOLearner
 from cuckoo_env.train.runs import RunError, RunFolder
+from cuckoo_env.train.task import RunArguments, Task, read_arguments
 
 SMALL = {
     "steps": 2048,
@@ -37,18 +41,21 @@ SMALL = {
 def run(path, *, force=False, watch=print, **changes):
     arguments = Arguments(**{**SMALL, **changes})
     folder = RunFolder(path, force=force)
-    outcome = train(arguments, Task.of(arguments), folder, command="cuckoo train …", watch=watch)
+    learner = PPOLearner(arguments)
+    folder.begin({"algorithm": "ppo"})
+    outcome = loop.run(learner, arguments, folder, command="cuckoo train …", watch=watch)
     folder.finish()
     return outcome
 
 
-def cli(path, **changes):
-    options = {
-        "rules": "practice-table", "seat": "0", "against": "robin,alex", "minutes": None,
-        "steps": 1, "seed": 3, "games": 64, "hidden": "16", "shaping": None, "force": False,
-        "as_json": True,
-    }  # fmt: skip
-    return command.train(out=str(path), **{**options, **changes})
+def cli(path, *, seeds=None, settings=(), force=False, as_json=True, **given):
+    values = {"steps": 1, "seed": 3, "games": 64, "hidden": "16", **given}
+    if seeds is not None or values["steps"] is None:
+        values = {name: value for name, value in values.items() if value is not None}
+    return command.train(
+        out=str(path), algorithm="ppo", given=values, settings=settings, seeds=seeds, force=force,
+        as_json=as_json,
+    )  # fmt: skip
 
 
 def test_it_learns(tmp_path):
@@ -57,8 +64,10 @@ def test_it_learns(tmp_path):
         learning_rate=3e-3, curve_games=4096,
     )  # fmt: skip
     first, last = outcome.curve[0], outcome.curve[-1]
-    assert first.win_share < 0.15
-    assert last.win_share > first.win_share + 0.1 > first.win_share + 10 * last.win_share_se
+    assert first.scores["win_share"] < 0.15
+    assert last.scores["win_share"] > first.scores["win_share"] + 0.1
+    assert last.scores["captured_headroom"] > first.scores["captured_headroom"] + 1
+    assert last.reached(0.99 * last.scores["captured_headroom"]) is True
 
 
 @pytest.mark.parametrize(
@@ -66,8 +75,8 @@ def test_it_learns(tmp_path):
     [
         ("practice-table", "0", "PPO"),
         ("practice-table", "all", "PPO"),
-        ("onesies", "1", "MaskablePPO"),
-        ("full-rotation", "all", "MaskablePPO"),
+        ("onesies,seats=4", "1", "MaskablePPO"),
+        ("full-rotation,seats=5", "all", "MaskablePPO"),
         ("jack-rule,seats=4,max_rounds=8", "3", "MaskablePPO"),
     ],
 )
@@ -93,8 +102,8 @@ def test_the_same_seed_learns_the_same_policy(tmp_path):
             ("c", 4, {}),
         ]
     ]
-    assert all(torch.equal(policies[0][k], policies[1][k]) for k in policies[0])
-    assert not torch.equal(policies[0]["0.weight"], policies[2]["0.weight"])
+    assert all(np.array_equal(policies[0][k], policies[1][k]) for k in policies[0])
+    assert not np.array_equal(policies[0]["0.weight"], policies[2]["0.weight"])
 
 
 def test_a_learned_policy_can_be_learned_against(tmp_path):
@@ -116,17 +125,167 @@ def test_a_run_folder_holds_what_it_should(tmp_path):
     assert told[-1].share == 1
     with (folder / "learning_curve.csv").open() as file:
         rows = list(csv.DictReader(file))
-    points = [dataclasses.asdict(point) for point in outcome.curve]
+    points = [point.as_json() for point in outcome.curve]
     assert [{k: float(v) for k, v in row.items()} for row in rows] == points
     assert [row["steps"] for row in points] == [0, 512, 2048]
+    assert [Point.from_json(point) for point in points] == list(outcome.curve)
     card = json.loads((folder / "policy.json").read_text())
     assert card["training"]["learning_curve"] == points
     assert card["training"]["command"] == "cuckoo train …"
     assert Policy.load(folder).card == outcome.policy.card
-    config = json.loads((folder / "config.json").read_text())
-    assert config["arguments"]["rollout"] == 8
+    assert card["training"]["copied"] < card["training"]["best_response"]
     with (folder / "progress.csv").open() as file:
-        assert "curve/win_share" in next(csv.reader(file))
+        log = list(csv.DictReader(file))
+    assert [int(row["steps"]) for row in log] == [512, 1024, 1536, 2048]
+    assert {"seconds", "return", "loss", "entropy_loss", "learning_rate"} <= set(log[0])
+    assert [float(row["learning_rate"]) for row in log] == [0.002, 0.0015, 0.001, 0.0005]
+
+
+def test_tensorboard_shows_the_same_numbers(tmp_path):
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    outcome = run(tmp_path / "x", curve_points=3)
+    events = EventAccumulator(str(tmp_path / "x" / "tensorboard")).Reload()
+    with (tmp_path / "x" / "progress.csv").open() as file:
+        losses = [float(row["loss"]) for row in csv.DictReader(file)]
+    assert [each.value for each in events.Scalars("update/loss")] == pytest.approx(losses)
+    assert [(each.step, each.value) for each in events.Scalars("curve/captured_headroom")] == [
+        (point.steps, pytest.approx(point.scores["captured_headroom"])) for point in outcome.curve
+    ]
+
+
+# -- The learning curve -------------------------------------------------------------------------
+
+
+def test_points_are_exact_where_the_table_is_small(tmp_path):
+    outcome = run(tmp_path / "x", seat="1")
+    rules = Rules.parse("practice-table")
+    learned = lineup(f"robin,policy:{tmp_path / 'x'},alex", rules)
+    scores = outcome.curve[-1].scores
+    exact = evaluate(rules, learned, first_dealer="all")
+    assert scores["win_share"] == pytest.approx(exact.win_share[1], abs=1e-12)
+    assert scores["win_share_se"] == 0
+    room = headroom(rules, learned, lineup("robin,robin,alex", rules), 1, first_dealer="all")
+    assert scores["captured_headroom"] == pytest.approx(room.captured, abs=1e-9)
+    training = outcome.policy.card.training
+    assert training["copied"] == pytest.approx(room.copied, abs=1e-12)
+    assert training["best_response"] == pytest.approx(room.best, abs=1e-12)
+
+
+def test_all_seats_are_averaged():
+    rules = Rules.parse("practice-table")
+    agent = parse("threshold:8", rules)
+    task = Task.of(RunArguments(steps=1, seat="all"))
+    assert task.seats == [0, 1, 2]
+    seats = [
+        TableScores(Task.of(RunArguments(steps=1, seat=seat)), games=1, seed=1).measure(agent)
+        for seat in "012"
+    ]
+    together = TableScores(task, games=1, seed=1).measure(agent)
+    mean = sum(each["win_share"] for each in seats) / 3
+    assert together["win_share"] == pytest.approx(mean, abs=1e-12)
+    assert not math.isclose(seats[0]["win_share"], seats[1]["win_share"])
+
+
+def test_points_are_sampled_with_their_error_where_it_is_not(tmp_path):
+    rules = Rules.parse("standard,seats=5")
+    assert not is_small(rules)
+    outcome = run(tmp_path / "x", rules=str(rules), curve_games=1000)
+    scores = outcome.curve[-1].scores
+    assert set(scores) == {"win_share", "win_share_se"}
+    assert 0 < scores["win_share_se"] < 0.02
+    assert "copied" not in outcome.policy.card.training
+
+
+def test_nothing_to_gain_is_no_headroom():
+    # Against one who always keeps, nothing in Le Her is better than Robin's own play.
+    agent, measured = parse("threshold:3", Rules.parse("le-her")), {}
+    for against in ("naive", "alex"):
+        task = Task.of(RunArguments(steps=1, rules="le-her", against=against))
+        measured[against] = TableScores(task, games=1, seed=0).measure(agent)
+    assert set(measured["naive"]) == {"win_share", "win_share_se"}
+    assert measured["alex"]["captured_headroom"] < 0
+
+
+def test_it_stops_at_its_target(tmp_path):
+    told = []
+    outcome = run(tmp_path / "x", target=1e-9, rules="standard,seats=5", watch=told.append)
+    assert outcome.reached
+    assert outcome.steps == 0
+    assert not told
+    assert outcome.policy.card.training["reached_target"] is True
+    outcome = run(tmp_path / "y", target=1.5)
+    assert not outcome.reached
+    assert outcome.steps == SMALL["steps"]
+
+
+def test_the_most_telling_score_is_told_and_stops_a_run():
+    scores = {"win_share": 0.4, "win_share_se": 0.0}
+    point = Point(steps=1, seconds=0.0, scores=scores)
+    assert point.says() == "wins 40.0%"
+    assert point.reached(0.4)
+    assert not point.reached(0.41)
+    assert not point.reached(None)
+    point = Point(steps=1, seconds=0.0, scores={**scores, "captured_headroom": 0.97})
+    assert point.says() == "captured headroom 97.0%"
+    assert not point.reached(0.98)
+    point = Point(steps=1, seconds=0.0, scores={**scores, "nash_conv": 0.02})
+    assert point.says() == "NashConv 0.0200"
+    assert point.reached(0.02)
+    assert not point.reached(0.01)
+
+
+# -- Any algorithm ------------------------------------------------------------------------------
+
+
+class Walker:
+    """The smallest learner: it takes a step, and measures itself."""
+
+    algorithm = "walking"
+    task = None
+
+    def __init__(self, policy):
+        self.steps, self._policy, self.shares = 0, policy, []
+
+    def update(self, share):
+        self.steps += 10
+        self.shares.append(share)
+        return {"place": self.steps}
+
+    def policy(self):
+        return self._policy
+
+    def measure(self):
+        return {"nash_conv": 1 / (1 + self.steps)}
+
+    def state(self):
+        return State(values={"steps": self.steps})
+
+    def restore(self, state):
+        self.steps = state.values["steps"]
+
+
+def test_the_loop_drives_whatever_learns(tmp_path):
+    walker = Walker(run(tmp_path / "x").policy)
+    arguments = RunArguments(steps=100, curve_points=4)
+    folder = RunFolder(tmp_path / "y", force=False)
+    folder.begin({})
+    outcome = loop.run(walker, arguments, folder, command="…", watch=print)
+    assert walker.shares == [k / 10 for k in range(10)]
+    assert [point.scores for point in outcome.curve] == [
+        {"nash_conv": 1 / (1 + steps)} for steps in (0, 20, 50, 100)
+    ]
+    walker = Walker(outcome.policy)
+    folder = RunFolder(tmp_path / "z", force=False)
+    folder.begin({})
+    outcome = loop.run(
+        walker, RunArguments(steps=100, target=0.05), folder, command="…", watch=print
+    )
+    assert outcome.reached
+    assert 0.04 < outcome.curve[-1].scores["nash_conv"] < 0.05
+
+
+# -- Interrupts, the clock ----------------------------------------------------------------------
 
 
 def test_what_was_learned_before_an_interrupt_is_kept(tmp_path):
@@ -142,7 +301,9 @@ def test_what_was_learned_before_an_interrupt_is_kept(tmp_path):
 
 def test_a_run_stops_by_the_clock(tmp_path):
     outcome = run(tmp_path / "x", steps=None, minutes=1e-4)
-    assert 64 <= outcome.steps < 10**6
+    assert 512 <= outcome.steps < 10**6
+    assert outcome.seconds >= 0.006
+    assert outcome.measuring > 0
 
 
 # -- What is refused ----------------------------------------------------------------------------
@@ -211,9 +372,22 @@ def test_an_empty_folder_is_as_good_as_none(tmp_path):
         ({"seed": 2**32}, "seed: 4294967296 is refused"),
         ({"seed": -1}, "seed: -1 is refused"),
         ({"games": 0}, "games: 0 is refused"),
-        ({"hidden": "12x"}, "hidden: 12x is refused; accepted: sizes such as 128,128"),
+        ({"hidden": "12x"}, "hidden: '12x' is refused; accepted: a whole number"),
         ({"hidden": "99999"}, "hidden: .* is refused; accepted: up to 8 sizes from 1 to 4096"),
         ({"shaping": "card"}, "shaping: card is refused; accepted: none or lives"),
+        ({"target": 0.0}, "target: 0.0 is refused; accepted: a number above 0"),
+        ({"device": "tpu"}, "device: tpu is refused; accepted: cpu, cuda, auto"),
+        ({"checkpoint_minutes": 0.0}, "checkpoint_minutes: 0.0 is refused"),
+        ({"settings": ["clip"]}, "set: clip is refused; accepted: NAME=VALUE"),
+        ({"settings": ["clip=x"]}, "clip: 'x' is refused; accepted: a number"),
+        ({"settings": ["clip=2"]}, "clip: 2.0 is refused"),
+        ({"settings": ["epochs=1.5"]}, "epochs: '1.5' is refused; accepted: a whole number"),
+        ({"settings": ["speed=9"]}, "speed: there is no such setting; accepted: rules, seat"),
+        ({"seeds": "0,1"}, "seed, seeds: both together are refused"),
+        ({"seed": None, "seeds": "0,x"}, "seeds: 0,x is refused; accepted: whole numbers"),
+        ({"seed": None, "seeds": "1,1"}, "seeds: 1,1 is refused; accepted: each seed once"),
+        ({"seed": None, "seeds": f"0,{2**32}"}, "seed: 4294967296 is refused"),
+        ({"seed": None, "seeds": "0,1", "seat": "3"}, "seat: 3 is refused"),
     ],
 )
 def test_bad_input_is_refused_before_anything_is_written(tmp_path, changes, match):
@@ -221,6 +395,29 @@ def test_bad_input_is_refused_before_anything_is_written(tmp_path, changes, matc
         cli(tmp_path / "x", **changes)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "x").exists()
+
+
+def test_a_device_that_is_not_there_is_refused(tmp_path, monkeypatch):
+    import torch
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(ValueError, match="device: cuda is refused: torch finds none here"):
+        cli(tmp_path / "x", device="cuda")
+    assert not (tmp_path / "x").exists()
+    assert run(tmp_path / "x", device="auto").policy.card.training["device"] == "auto"
+
+
+def test_arguments_are_read_from_texts_and_from_json():
+    texts = {"steps": "7", "hidden": "8, 8", "clip": ".1", "shaping": "none", "target": "0.9"}
+    values = {"steps": 7, "hidden": [8, 8], "clip": 0.1, "shaping": "none", "target": 0.9}
+    assert read_arguments(Arguments, texts) == read_arguments(Arguments, values)
+    assert read_arguments(Arguments, {"minutes": 1, "steps": None}).minutes == 1.0
+    for name, value in {
+        "steps": True, "rules": 3, "hidden": {"a": 1}, "minutes": "soon", "seed": None,
+        "games": [1], "clip": None, "epochs": "-1", "curve_games": 2.5,
+    }.items():  # fmt: skip
+        with pytest.raises(ValueError, match=f"^{name}: .* is refused; accepted: a|whole"):
+            read_arguments(Arguments, {"steps": 1, name: value})
 
 
 def test_minibatches_must_divide_a_rollout():
@@ -240,10 +437,66 @@ def test_the_train_command_says_what_came_of_it(tmp_path, capsys):
     assert 0 <= result["win_share"] <= 1
     card = json.loads((tmp_path / "x" / "policy.json").read_text())
     assert card["training"]["command"] == (
-        f"cuckoo train --out {tmp_path / 'x'} --steps 1 --seed 3 --games 64 --hidden 16"
+        f"cuckoo train --out {tmp_path / 'x'} --algorithm ppo --steps 1 --seed 3 --games 64 --hidden 16"
     )
-    assert cli(tmp_path / "y", as_json=False) == 0
-    assert f"policy:{tmp_path / 'y'}" in capsys.readouterr().out.replace("\n", "")
+    assert result["captured_headroom"] < 1
+    assert cli(tmp_path / "y", as_json=False, settings=["clip=0.1"]) == 0
+    printed = capsys.readouterr().out.replace("\n", "")
+    assert f"policy:{tmp_path / 'y'}" in printed
+    assert f"It wins {result['win_share']:.1%}"[:12] in printed
+    assert "Captured headroom: -" in printed
+    config = json.loads((tmp_path / "y" / "config.json").read_text())
+    assert config["arguments"]["clip"] == 0.1
+    assert config["command"].endswith("--steps 1 --seed 3 --games 64 --hidden 16 --set clip=0.1")
+
+
+def test_the_command_in_the_card_makes_the_same_policy(tmp_path, capsys):
+    settings = ["rollout=4", "curve-games=64"]
+    cli(tmp_path / "x", seat="2", settings=settings)
+    words = json.loads((tmp_path / "x" / "config.json").read_text())["command"].split()
+    words[words.index("--out") + 1] = str(tmp_path / "y")
+    assert command_line.main(words[1:]) == 0
+    policies = [(tmp_path / name / "policy.safetensors").read_bytes() for name in "xy"]
+    assert policies[0] == policies[1]
+
+
+def test_several_seeds_are_told_with_mean_and_spread(tmp_path, capsys):
+    path = tmp_path / "x"
+    assert cli(path, seed=None, seeds="5,3", as_json=False) == 0
+    printed = capsys.readouterr().out
+    assert "spread" in printed
+    assert {each.name for each in path.iterdir()} == {
+        "config.json", "summary.json", "curve.png", "seed-5", "seed-3",
+    }  # fmt: skip
+    assert (path / "curve.png").read_bytes().startswith(b"\x89PNG")
+    summary = json.loads((path / "summary.json").read_text())
+    shares = [each["win_share"] for each in summary["runs"]]
+    assert [each["seed"] for each in summary["runs"]] == [5, 3]
+    assert summary["mean"]["win_share"] == pytest.approx(sum(shares) / 2)
+    assert summary["spread"]["win_share"] == pytest.approx(abs(shares[0] - shares[1]) / 2**0.5)
+    assert f"{summary['mean']['win_share']:.1%}" in printed
+    for each in summary["runs"]:
+        card = Policy.load(path / f"seed-{each['seed']}").card
+        assert card.training["learning_curve"] == each["learning_curve"]
+        assert f"--seed {each['seed']}" in card.training["command"]
+    with pytest.raises(RunError, match="it holds a run; accepted: a new folder, or --force"):
+        cli(path, seed=None, seeds="1")
+    assert cli(path, seed=None, seeds="1", force=True) == 0
+    assert {each.name for each in path.iterdir()} >= {"seed-1", "summary.json"}
+    assert not (path / "seed-5").exists()
+    summary = json.loads((path / "summary.json").read_text())
+    assert summary["spread"]["win_share"] is None  # of one seed
+    assert [each.name for each in tmp_path.iterdir()] == ["x"]
+
+
+def test_the_help_tells_the_defaults(capsys):
+    assert command_line.main(["train", "--help"]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    sections = re.split(r" (?=--[a-z-]+ [<A-Z])", told)
+    for name in ("rules", "seat", "against", "seed", "device", "checkpoint_minutes"):
+        start = f"--{name.replace('_', '-')} "
+        option = next(each for each in sections if each.startswith(start))
+        assert f"[default: ({getattr(Arguments(steps=1), name)})" in option
 
 
 def test_the_demo_runs_twice_into_the_same_folder(tmp_path, capsys, monkeypatch):

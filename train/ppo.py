@@ -3,68 +3,48 @@
 Schulman et al., "Proximal Policy Optimization Algorithms", 2017. The algorithm is
 stable-baselines3's own; where rules make actions illegal it is MaskablePPO of sb3-contrib (Huang
 and Ontañón, "A Closer Look at Invalid Action Masking in Policy Gradient Algorithms", 2022). What is
-ours is the environment (:mod:`cuckoo_env.train.vec_env`), the settings below, and the bookkeeping.
+ours is the environment (:mod:`cuckoo_env.train.vec_env`), the settings below, and the loop
+(:mod:`cuckoo_env.train.loop`), which drives it rollout by rollout.
 """
 
 from __future__ import annotations
 
-import csv
-import dataclasses
-import importlib.metadata
-import io
-import math
-import platform
-import time
-from collections.abc import Callable
+import warnings
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
+import numpy as np
 import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
-from stable_baselines3.common.callbacks import BaseCallback
-from stable_baselines3.common.logger import CSVOutputFormat, Logger, TensorBoardOutputFormat
+from stable_baselines3.common.logger import Logger
 from stable_baselines3.common.on_policy_algorithm import OnPolicyAlgorithm
 
-from cuckoo_env.agents import Agent, fill
-from cuckoo_env.agents.policy import (
-    ACTIVATIONS,
-    HIDDEN_ACCEPTED,
-    Card,
-    Policy,
-    PolicyAgent,
-    is_hidden,
+from cuckoo_env.agents.policy import ACTIVATIONS, HIDDEN_ACCEPTED, Card, Policy, is_hidden
+from cuckoo_env.train.checkpoint import (
+    State,
+    generators_state,
+    network_state,
+    optimizer_state,
+    restore_generators,
+    restore_network,
+    restore_optimizer,
 )
-from cuckoo_env.compiled import available_cores
-from cuckoo_env.evaluate import arena
-from cuckoo_env.files import write_text
-from cuckoo_env.learner import parse_seat
-from cuckoo_env.rules import Rules
-from cuckoo_env.train.runs import RunFolder
+from cuckoo_env.train.loop import Algorithm
+from cuckoo_env.train.task import RunArguments, Task, torch_device
 from cuckoo_env.train.vec_env import SHAPINGS, CuckooVecEnv, Shaping, needs_masks
 
 _FOREVER: Final = 2**62
-"""Decisions, for a run that the clock stops."""
-_MOST_THREADS: Final = 8
-"""Networks this small are no faster with more."""
-CURVE_NAME: Final = "learning_curve.csv"
+"""Decisions: it is the loop that stops a run."""
 _ACTIVATIONS: Final = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}
 
 
 @dataclass(frozen=True, kw_only=True)
-class Arguments:
-    """What a run is asked to do. The defaults were found by measurement at the practice table.
+class Arguments(RunArguments):
+    """The settings of PPO. The defaults were found by measurement at the practice table.
 
     Attributes:
-        rules: the rule set, such as ``practice-table`` or ``standard,seats=5``.
-        seat: the learner's seat, or ``all`` for every seat in turn.
-        against: the opponents in ascending order of seats, taken again from the first if they are
-            few.
-        minutes: how long to train by the clock; give this or ``steps``.
-        steps: how many of the learner's decisions to train for, rounded up to whole rollouts: on
-            one machine the same seed gives the same policy.
-        seed: starts the games, the network and the choices.
         games: games played side by side.
         rollout: decisions in each game between two updates.
         minibatches: parts of a rollout, each of them one gradient step.
@@ -77,19 +57,11 @@ class Arguments:
         entropy: what is paid for staying undecided.
         shaping: ``lives`` pays changes of the learner's share of all lives at once, ``none`` only
             the return at the end of a game; both have the same best policy.
-        curve_points: points of the learning curve, closer together at the start.
-        curve_games: games played for each.
 
     Raises:
         ValueError: for a value that cannot be used, naming it.
     """
 
-    rules: str = "practice-table"
-    seat: str = "0"
-    against: str = "robin,alex"
-    minutes: float | None = None
-    steps: int | None = None
-    seed: int = 0
     games: int = 2048
     rollout: int = 16
     minibatches: int = 8
@@ -101,216 +73,144 @@ class Arguments:
     clip: float = 0.2
     entropy: float = 0.0
     shaping: Shaping = "lives"
-    curve_points: int = 12
-    curve_games: int = 20_000
 
     def __post_init__(self) -> None:
         """Refuse what cannot be run."""
-        if (self.minutes is None) == (self.steps is None):
-            raise ValueError(
-                "minutes, steps: both together, or neither, are refused; accepted: one of them"
-            )
-        self._check(
-            "minutes", self.minutes is None or 0 < self.minutes < math.inf, "a number above 0"
-        )
-        self._check("steps", self.steps is None or self.steps >= 1, "a whole number from 1")
-        self._check("seed", 0 <= self.seed < 2**32, "0 to 4294967295")
-        for name in ("games", "rollout", "minibatches", "epochs", "curve_games"):
-            self._check(name, getattr(self, name) >= 1, "a whole number from 1")
-        self._check("curve_points", self.curve_points >= 2, "a whole number from 2")
+        super().__post_init__()
+        for name in ("games", "rollout", "minibatches", "epochs"):
+            self.check(name, getattr(self, name) >= 1, "a whole number from 1")
         parts = self.games * self.rollout
-        self._check(
+        self.check(
             "minibatches",
             parts % self.minibatches == 0 and parts > self.minibatches,
             f"a divisor of games times rollout ({parts:,}), and less than it",
         )
-        self._check("hidden", is_hidden(self.hidden), HIDDEN_ACCEPTED)
-        self._check("activation", self.activation in ACTIVATIONS, " or ".join(ACTIVATIONS))
-        self._check("shaping", self.shaping in SHAPINGS, " or ".join(SHAPINGS))
-
-    def _check(self, name: str, good: bool, accepted: str) -> None:
-        if not good:
-            raise ValueError(f"{name}: {getattr(self, name)} is refused; accepted: {accepted}")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Task:
-    """What the arguments name: the rules, the seats and the opponents.
-
-    Attributes:
-        rules: the rule set.
-        seat: the learner's seat; None for all in turn.
-        opponents: who plays the other seats, in ascending order of seats.
-    """
-
-    rules: Rules
-    seat: int | None
-    opponents: list[Agent]
-
-    @classmethod
-    def of(cls, arguments: Arguments) -> Task:
-        """Look up what the arguments name.
-
-        Raises:
-            ValueError: for rules, a seat or an opponent that cannot be used, naming it.
-        """
-        rules = Rules.parse(arguments.rules)
-        seat = parse_seat(arguments.seat, rules)
-        return cls(rules=rules, seat=seat, opponents=fill(arguments.against, rules, seat))
-
-    def lineups(self, agent: Agent) -> list[list[Agent]]:
-        """The agent among the opponents, once for each seat it is to play."""
-        seats = range(self.rules.seats) if self.seat is None else [self.seat]
-        return [[*self.opponents[:seat], agent, *self.opponents[seat:]] for seat in seats]
+        self.check("hidden", is_hidden(self.hidden), HIDDEN_ACCEPTED)
+        self.check("activation", self.activation in ACTIVATIONS, " or ".join(ACTIVATIONS))
+        self.check("learning_rate", 0 < self.learning_rate < 1, "a number between 0 and 1")
+        self.check("gae_lambda", 0 <= self.gae_lambda <= 1, "0 to 1")
+        self.check("clip", 0 < self.clip < 1, "a number between 0 and 1")
+        self.check("entropy", 0 <= self.entropy < 1, "0 to below 1")
+        self.check("shaping", self.shaping in SHAPINGS, " or ".join(SHAPINGS))
 
 
-@dataclass(frozen=True, kw_only=True)
-class Point:
-    """One point of the learning curve.
-
-    Attributes:
-        steps: the learner's decisions so far.
-        seconds: since the start.
-        win_share: of sampled games, averaged over the learner's seats.
-        win_share_se: its standard error.
-    """
-
-    steps: int
-    seconds: float
-    win_share: float
-    win_share_se: float
-
-
-@dataclass(frozen=True, kw_only=True)
-class Progress:
-    """How far a run is.
-
-    Attributes:
-        share: done, from 0 to 1.
-        steps: the learner's decisions so far.
-        seconds: since the start.
-        rate: the learner's decisions a second, the time for the learning curve left out.
-        recent_return: what the learner took in the games of the last rollout, in stakes a game.
-        point: the latest point of the learning curve.
-    """
-
-    share: float
-    steps: int
-    seconds: float
-    rate: float
-    recent_return: float
-    point: Point
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What a run came to.
-
-    Attributes:
-        policy: the policy it learned.
-        curve: its learning curve.
-        steps: the learner's decisions.
-        seconds: it took, the learning curve included.
-        rate: the learner's decisions a second, the time for the learning curve left out.
-        interrupted: whether it was stopped before its time.
-    """
-
-    policy: Policy
-    curve: tuple[Point, ...]
-    steps: int
-    seconds: float
-    rate: float
-    interrupted: bool
-
-
-def train(
-    arguments: Arguments,
-    task: Task,
-    folder: RunFolder,
-    *,
-    command: str,
-    watch: Callable[[Progress], object],
-) -> Outcome:
-    """Learn, and leave policy, card, logs and learning curve in the run folder.
-
-    Args:
-        arguments: what to do.
-        task: what they name.
-        folder: where to; the caller finishes it.
-        command: what the user typed, for the card.
-        watch: told after every rollout how far the run is.
-
-    Raises:
-        RunError: if the folder cannot be written.
-    """
-    folder.begin({"command": command, "arguments": dataclasses.asdict(arguments)})
-    torch.set_num_threads(min(available_cores(), _MOST_THREADS))
-    env = make_env(arguments, task)
-    model = make_model(arguments, env)
-    logger = _logger(folder.work)
-    model.set_logger(logger)
-    diary = _Diary(arguments, task, env, folder.work, watch)
-    try:
-        interrupted = _learn(model, arguments, diary)
-        diary.close(model)
-    finally:
-        logger.close()
-    training = {
-        "algorithm": model.algorithm,
-        "command": command,
-        "seat": arguments.seat,
-        "against": [agent.name for agent in task.opponents],
-        "seed": arguments.seed,
-        "steps": model.num_timesteps,
-        "seconds": round(diary.seconds, 1),
-        "interrupted": interrupted,
-        "machine": machine_class(),
-        "versions": versions(),
-        "learning_curve": [dataclasses.asdict(point) for point in diary.curve],
-    }
-    policy = _policy(arguments, task, env, model, training)
-    policy.save(folder.work)
-    return Outcome(
-        policy=policy,
-        curve=tuple(diary.curve),
-        steps=model.num_timesteps,
-        seconds=diary.seconds,
-        rate=diary.rate,
-        interrupted=interrupted,
-    )
-
-
-def _learn(model: OnPolicyAlgorithm, arguments: Arguments, diary: BaseCallback) -> bool:
-    """Learn until the run is done; whether it was interrupted, and keeps what it learned so far."""
-    try:
-        model.learn(arguments.steps or _FOREVER, callback=diary)
-    except KeyboardInterrupt:
-        return True
-    return False
-
-
-class _Paced(OnPolicyAlgorithm):
-    """What we change in stable-baselines3: the learning rate falls with our measure of progress."""
+class _Ours(OnPolicyAlgorithm):
+    """What we change in stable-baselines3."""
 
     algorithm: str
-    pace: Callable[[], float]
-
-    def _update_current_progress_remaining(self, num_timesteps: int, total_timesteps: int) -> None:
-        self._current_progress_remaining = max(0.0, 1.0 - self.pace())
 
     def _update_info_buffer(self, infos: list[dict[str, Any]], dones: Any = None) -> None:
         """Our infos are empty; to look into thousands of them at every step takes its time."""
 
 
-class _PacedPPO(_Paced, PPO):
+class _OurPPO(_Ours, PPO):
     algorithm = "PPO"
 
 
-class _PacedMaskablePPO(_Paced, MaskablePPO):
+class _OurMaskablePPO(_Ours, MaskablePPO):
     algorithm = "MaskablePPO"
 
 
-def make_env(arguments: Arguments, task: Task) -> CuckooVecEnv:
+class PPOLearner:
+    """A :class:`~cuckoo_env.train.loop.Learner`: each update is a rollout, and what is learned from it.
+
+    Attributes:
+        algorithm: ``PPO``, or ``MaskablePPO`` where rules make actions illegal.
+        task: the table.
+        env: the games.
+        model: the algorithm of stable-baselines3.
+    """
+
+    def __init__(self, arguments: Arguments) -> None:
+        """Make the games and the networks.
+
+        Raises:
+            ValueError: for rules, a seat, an opponent or a device that cannot be used, naming it.
+        """
+        self._arguments = arguments
+        self.task: Task | None = Task.of(arguments)
+        self.env = _env(arguments, self.task)
+        self.model = _model(arguments, self.env)
+        self.algorithm = self.model.algorithm
+        self._logger = Logger(None, [])
+        self.model.set_logger(self._logger)
+        _, self._callback = self.model._setup_learn(_FOREVER, None)
+        self._counted = self.env.finished, self.env.return_sum
+
+    @property
+    def steps(self) -> int:
+        """The learner's decisions so far."""
+        return self.model.num_timesteps
+
+    def update(self, share: float) -> Mapping[str, float]:
+        """Play a rollout and learn from it: see :class:`~cuckoo_env.train.loop.Learner`."""
+        model = self.model
+        model._current_progress_remaining = 1.0 - share
+        model.collect_rollouts(self.env, self._callback, model.rollout_buffer, model.n_steps)
+        model.train()
+        numbers = {
+            name.removeprefix("train/"): float(value)
+            for name, value in self._logger.name_to_value.items()
+        }
+        self._logger.dump()  # forgets them
+        return {"return": self._recent_return(), **numbers}
+
+    def _recent_return(self) -> float:
+        """What the learner took in the games that ended in the last rollout, in stakes a game."""
+        games, total = self.env.finished, self.env.return_sum
+        before = self._counted
+        self._counted = games, total
+        return (total - before[1]) / max(games - before[0], 1)
+
+    def policy(self) -> Policy:
+        """The policy part of the networks, as it is now."""
+        network = [*self.model.policy.mlp_extractor.policy_net, self.model.policy.action_net]
+        layers = [layer for layer in network if isinstance(layer, torch.nn.Linear)]
+        weights = {}
+        for k, layer in enumerate(layers):
+            weights[f"{k}.weight"] = layer.weight.detach().cpu().numpy().copy()
+            weights[f"{k}.bias"] = layer.bias.detach().cpu().numpy().copy()
+        card = Card(
+            rules=self.env.rules,
+            layout=self.env.layout,
+            hidden=self._arguments.hidden,
+            activation=self._arguments.activation,
+        )
+        return Policy(card=card, weights=weights)
+
+    def measure(self) -> Mapping[str, float]:
+        """Nothing of its own: its table says how good it is."""
+        return {}
+
+    def state(self) -> State:
+        """Networks, optimiser, generators and games. A rollout is used up when an update is over."""
+        model = self.model
+        starts = np.asarray(model._last_episode_starts)
+        counters = {"steps": model.num_timesteps, "updates": model._n_updates}
+        return State.join(
+            {
+                "networks": network_state(model.policy),
+                "optimizer": optimizer_state(model.policy.optimizer),
+                "generators": generators_state(),
+                "games": self.env.state(),
+                "rollout": State(arrays={"starts": starts}, values=counters),
+            }
+        )
+
+    def restore(self, state: State) -> None:
+        """Go on from a state: see :class:`~cuckoo_env.train.loop.Learner`."""
+        model, rollout = self.model, state.part("rollout")
+        restore_network(model.policy, state.part("networks"))
+        restore_optimizer(model.policy.optimizer, state.part("optimizer"))
+        model._last_obs = self.env.restore(state.part("games"))
+        model._last_episode_starts = rollout.arrays["starts"]
+        model.num_timesteps = rollout.values["steps"]
+        model._n_updates = rollout.values["updates"]
+        self._counted = self.env.finished, self.env.return_sum
+        restore_generators(state.part("generators"))
+
+
+def _env(arguments: Arguments, task: Task) -> CuckooVecEnv:
     """The games that the learner plays."""
     return CuckooVecEnv(
         task.rules,
@@ -322,8 +222,8 @@ def make_env(arguments: Arguments, task: Task) -> CuckooVecEnv:
     )
 
 
-def make_model(arguments: Arguments, env: CuckooVecEnv) -> _Paced:
-    """The algorithm with its networks; ``pace`` must be set before it learns."""
+def _model(arguments: Arguments, env: CuckooVecEnv) -> _Ours:
+    """The algorithm with its networks."""
     units = list(arguments.hidden)
     settings: dict[str, Any] = {
         "n_steps": arguments.rollout,
@@ -339,171 +239,15 @@ def make_model(arguments: Arguments, env: CuckooVecEnv) -> _Paced:
             "activation_fn": _ACTIVATIONS[arguments.activation],
         },
         "seed": arguments.seed,
-        "device": "cpu",
+        "device": torch_device(arguments.device),
     }
-    algorithm = _PacedMaskablePPO if needs_masks(env.rules) else _PacedPPO
-    return algorithm("MlpPolicy", env, **settings)
+    algorithm = _OurMaskablePPO if needs_masks(env.rules) else _OurPPO
+    with warnings.catch_warnings():
+        # Networks this small are faster on the CPU, which is the default; whoever asks for a GPU gets it.
+        warnings.filterwarnings("ignore", message="You are trying to run", category=UserWarning)
+        return algorithm("MlpPolicy", env, **settings)
 
 
-def _policy(
-    arguments: Arguments,
-    task: Task,
-    env: CuckooVecEnv,
-    model: OnPolicyAlgorithm,
-    training: dict[str, Any],
-) -> Policy:
-    """The policy part of the model, as it is now."""
-    network = [*model.policy.mlp_extractor.policy_net, model.policy.action_net]
-    layers = [layer for layer in network if isinstance(layer, torch.nn.Linear)]
-    weights = {}
-    for k, layer in enumerate(layers):
-        weights[f"{k}.weight"] = layer.weight.numpy(force=True).copy()
-        weights[f"{k}.bias"] = layer.bias.numpy(force=True).copy()
-    card = Card(
-        rules=task.rules,
-        layout=env.layout,
-        hidden=arguments.hidden,
-        activation=arguments.activation,
-        training=training,
-    )
-    return Policy(card=card, weights=weights)
-
-
-class _Diary(BaseCallback):
-    """Stops the run when it is done, and keeps its learning curve."""
-
-    def __init__(
-        self,
-        arguments: Arguments,
-        task: Task,
-        env: CuckooVecEnv,
-        folder: Path,
-        watch: Callable[[Progress], object],
-    ) -> None:
-        super().__init__()
-        self.curve: list[Point] = []
-        self._arguments, self._task, self._env = arguments, task, env
-        self._path, self._watch = folder / CURVE_NAME, watch
-        self._start = time.monotonic()
-        self._measuring = 0.0
-        self._counted = (0, 0.0)
-
-    @property
-    def seconds(self) -> float:
-        """Since the start."""
-        return time.monotonic() - self._start
-
-    @property
-    def rate(self) -> float:
-        """The learner's decisions a second, the time for the learning curve left out."""
-        return self.num_timesteps / max(self.seconds - self._measuring, 1e-9)
-
-    def share(self) -> float:
-        """How much of the run is done, from 0 to 1."""
-        if self._arguments.steps is not None:
-            return min(1.0, self.num_timesteps / self._arguments.steps)
-        return min(1.0, self.seconds / (60 * float(self._arguments.minutes or 0)))
-
-    def _on_training_start(self) -> None:
-        model = cast(_Paced, self.model)
-        model.pace = self.share
-        # The first point also compiles what is not compiled yet, so the clock starts after it.
-        self._add_point(model)
-        self._start, self._measuring = time.monotonic(), 0.0
-
-    def _on_rollout_start(self) -> None:
-        # Points lie at shares 0, (1/n)², (2/n)², …, 1: most is learned at the start. The last one
-        # is of the policy that is kept.
-        last = self._arguments.curve_points - 1
-        if len(self.curve) < last and self.share() >= (len(self.curve) / last) ** 2:
-            self._add_point(cast(_Paced, self.model))
-
-    def _on_step(self) -> bool:
-        return self._arguments.steps is not None or self.share() < 1
-
-    def _on_rollout_end(self) -> None:
-        games, total = self._env.finished, self._env.return_sum
-        recent = (total - self._counted[1]) / max(games - self._counted[0], 1)
-        self._counted = games, total
-        self.logger.record("rollout/return", recent)
-        self._watch(
-            Progress(
-                share=self.share(),
-                steps=self.num_timesteps,
-                seconds=self.seconds,
-                rate=self.rate,
-                recent_return=recent,
-                point=self.curve[-1],
-            )
-        )
-
-    def close(self, model: OnPolicyAlgorithm) -> None:
-        """Add the last point, of the policy that is kept."""
-        self._add_point(model)
-        model.logger.dump(model.num_timesteps)
-
-    def _add_point(self, model: OnPolicyAlgorithm) -> None:
-        """Let the policy of now play, always the same games."""
-        began = time.monotonic()
-        policy = _policy(self._arguments, self._task, self._env, model, {})
-        agent = PolicyAgent.of(policy, "policy:learning")
-        share, error = sampled_win_share(
-            self._task, agent, self._arguments.curve_games, self._arguments.seed
-        )
-        self._measuring += time.monotonic() - began
-        point = Point(
-            steps=model.num_timesteps,
-            seconds=round(began - self._start, 2),
-            win_share=share,
-            win_share_se=error,
-        )
-        self.curve.append(point)
-        model.logger.record("curve/win_share", share)
-        model.logger.record("curve/win_share_se", error)
-        write_text(self._path, _curve_text(self.curve))
-
-
-def sampled_win_share(task: Task, agent: Agent, games: int, seed: int) -> tuple[float, float]:
-    """The agent's win share in the learner's seats, and its standard error."""
-    lineups = task.lineups(agent)
-    results = [
-        arena.play(task.rules, lineup, math.ceil(games / len(lineups)), seed) for lineup in lineups
-    ]
-    seats = range(task.rules.seats) if task.seat is None else [task.seat]
-    shares = [float(result.win_share[seat]) for result, seat in zip(results, seats, strict=True)]
-    errors = [float(result.win_share_se[seat]) for result, seat in zip(results, seats, strict=True)]
-    return sum(shares) / len(shares), math.hypot(*errors) / len(errors)
-
-
-def _curve_text(curve: list[Point]) -> str:
-    """The learning curve as comma-separated values."""
-    text = io.StringIO()
-    table = csv.DictWriter(
-        text, [field.name for field in dataclasses.fields(Point)], lineterminator="\n"
-    )
-    table.writeheader()
-    table.writerows(dataclasses.asdict(point) for point in curve)
-    return text.getvalue()
-
-
-def _logger(folder: Path) -> Logger:
-    """Numbers of every rollout, as comma-separated values and for TensorBoard."""
-    outputs = [
-        CSVOutputFormat(str(folder / "progress.csv")),
-        TensorBoardOutputFormat(str(folder / "tensorboard")),
-    ]
-    return Logger(str(folder), outputs)
-
-
-def versions() -> dict[str, str]:
-    """What a run depends on, and in which version."""
-    packages = ("cuckoo-env", "numba", "numpy", "sb3-contrib", "stable-baselines3", "torch")
-    return {
-        "python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in packages},
-    }
-
-
-def machine_class() -> str:
-    """The kind of machine, without its name."""
-    return f"{platform.system()} {platform.machine()}, {available_cores()} cores"
+ALGORITHM: Final = Algorithm(
+    summary="PPO of stable-baselines3 against given opponents", arguments=Arguments, make=PPOLearner
+)

@@ -22,6 +22,7 @@ from cuckoo_env.engine import MAY_ONLY_KEEP, STOPS_DEAL, compile_rules
 from cuckoo_env.learner import ALL_SEATS, Learners
 from cuckoo_env.rules import Rules
 from cuckoo_env.shaping import lives_potential
+from cuckoo_env.train.checkpoint import State, games_state, restore_games
 
 Shaping = Literal["none", "lives"]
 SHAPINGS: Final[tuple[Shaping, ...]] = ("none", "lives")
@@ -162,6 +163,24 @@ class CuckooVecEnv(VecEnv):
         """The learner's :func:`~cuckoo_env.shaping.lives_potential`: (games,), in stakes."""
         lives = self.layout.view(self._games.observations, "lives")[:, : self.rules.seats, 0]
         return lives_potential(lives)[:, 0]
+
+    def state(self) -> State:
+        """The games as they stand, and what was counted, for a checkpoint."""
+        counted = {"finished": self.finished, "return_sum": self.return_sum}
+        return State.join({"games": games_state(self._games), "counted": State(values=counted)})
+
+    def restore(self, state: State) -> npt.NDArray[np.float32]:
+        """Go on from where games stood: their observations, (games, layout.size) float32.
+
+        Raises:
+            ValueError: if the state is not one of such games.
+        """
+        restore_games(self._games, state.part("games"))
+        counted = state.part("counted").values
+        self.finished, self.return_sum = counted["finished"], counted["return_sum"]
+        self._seed = None
+        self._potential = self.potentials()
+        return self._games.observations.copy()
 
     # -- What else stable-baselines3 asks for -----------------------------------------------------
 
