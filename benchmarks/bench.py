@@ -13,13 +13,8 @@ Leave the machine alone meanwhile. Linux or macOS.
 from __future__ import annotations
 
 import argparse
-import contextlib
-import importlib.metadata
 import json
 import os
-import platform
-import shutil
-import subprocess
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -31,6 +26,7 @@ os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 import kernels
 import ours
 import peers
+from made import ROOT, made_with
 from measure import Check, Contender, Measurement, Settings, is_named, race
 from render import UNITS, number, spread, verdict
 from rich.console import Console
@@ -39,12 +35,8 @@ from rich.table import Table
 from cuckoo_env.compiled import available_cores
 from cuckoo_env.files import write_text
 
-ROOT: Final = Path(__file__).resolve().parent.parent
 OUTPUT: Final = ROOT / "results" / "speed.json"
-_LIBRARIES: Final = (
-    "cuckoo-env", "numpy", "numba", "gymnasium", "pettingzoo", "stable-baselines3", "torch",
-    "jax", "pgx", "rlcard", "open-spiel",
-)  # fmt: skip
+_PEERS: Final = ("jax", "pgx", "rlcard", "open-spiel")
 _BUSY: Final = 0.3
 """Load a core, before we start, at which figures are not to be trusted."""
 
@@ -145,42 +137,6 @@ def chosen(settings: Settings, only: Sequence[str]) -> dict[str, list[Contender]
     return groups
 
 
-def machine() -> str:
-    """The kind of machine, never its name."""
-    model = platform.processor()
-    with contextlib.suppress(OSError, StopIteration):
-        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
-        model = next(line.split(":")[1].strip() for line in lines if line.startswith("model name"))
-    kind = ", ".join(part for part in (platform.machine(), model, platform.system()) if part)
-    return f"{available_cores()} cores, {kind}"
-
-
-def versions() -> dict[str, str]:
-    """Of the libraries that are installed."""
-    found = {}
-    for name in _LIBRARIES:
-        with contextlib.suppress(importlib.metadata.PackageNotFoundError):
-            found[name] = importlib.metadata.version(name)
-    return found
-
-
-def commit() -> dict[str, Any]:
-    """The commit that is checked out, and whether the code differs from it."""
-    git = shutil.which("git")
-    if git is None:
-        return {"commit": None, "changed": None}
-
-    def ask(*arguments: str) -> str:
-        run = subprocess.run(
-            [git, *arguments], cwd=ROOT, capture_output=True, text=True, check=False
-        )
-        return run.stdout.strip()
-
-    code = ("cuckoo_env", "agents", "evaluate", "train", "benchmarks", "constraints.txt")
-    changed = ask("status", "--porcelain", "--", *code)
-    return {"commit": ask("rev-parse", "--short", "HEAD") or None, "changed": bool(changed)}
-
-
 def show(results: dict[str, Any], console: Console) -> None:
     """Print what was found."""
     measured = Table("group", "what", "setting", "median", "low – high", title="Speed")
@@ -239,14 +195,7 @@ def main() -> None:
         "load_before": round(load, 2),
         "measurements": [each.plain() for each in measurements],
         "checks": [each for each in found if each is not None],
-        "made": {
-            "command": " ".join(["python benchmarks/bench.py", *command]),
-            **commit(),
-            "date": time.strftime("%Y-%m-%d", time.gmtime()),
-            "python": platform.python_version(),
-            "machine": machine(),
-            "versions": versions(),
-        },
+        "made": made_with(" ".join(["python benchmarks/bench.py", *command]), libraries=_PEERS),
     }
     show(results, console)
     output = options.output or (None if options.quick or options.only else OUTPUT)

@@ -9,26 +9,22 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
-from importlib import metadata
-from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
+from made import ROOT, made_with
 
 from cuckoo_env.agents import lineup
 from cuckoo_env.agents.table import shipped
-from cuckoo_env.compiled import available_cores
 from cuckoo_env.evaluate.exact import evaluate
 from cuckoo_env.files import write_text
 from cuckoo_env.rules import Rules
 from cuckoo_env.train.shipped import wanted
 
-ROOT: Final = Path(__file__).resolve().parent.parent
 SEEDS: Final = (0, 1, 2)
 
 Table = dict[str, Any]
@@ -159,25 +155,6 @@ TABLES: Final[dict[str, Callable[[argparse.Namespace], Table]]] = {
     "learning": learning,
     "equilibria": equilibria,
 }
-
-
-def made_with(command: str) -> dict[str, Any]:
-    """What a result depends on beside the seeds: commit, versions, the class of machine."""
-    names = ("numpy", "numba", "gymnasium", "pettingzoo", "torch", "stable-baselines3")
-    commit = subprocess.run(
-        ["git", "rev-parse", "--short", "HEAD"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    return {
-        "command": command,
-        "commit": commit.stdout.strip(),
-        "python": platform.python_version(),
-        "machine": f"{available_cores()} cores, {platform.machine()}",
-        "versions": {name: metadata.version(name) for name in names},
-    }
 
 
 def main() -> int:

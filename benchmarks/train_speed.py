@@ -22,7 +22,7 @@ import numpy as np
 import torch
 
 from cuckoo_env.compiled import available_cores
-from cuckoo_env.train.ppo import Arguments, Task, make_env, make_model
+from cuckoo_env.train.ppo import Arguments, PPOLearner
 
 
 def timed(function: Callable[..., Any], clock: dict[str, float], name: str) -> Callable[..., Any]:
@@ -41,21 +41,19 @@ def timed(function: Callable[..., Any], clock: dict[str, float], name: str) -> C
 def measure(seconds: float, threads: int) -> dict[str, float]:
     """Train for so long: decisions a second, and the share of the time that each part takes."""
     torch.set_num_threads(threads)
-    arguments = Arguments(minutes=1)
-    env = make_env(arguments, Task.of(arguments))
-    model = make_model(arguments, env)
-    model.pace = lambda: 0.0
-    model.learn(1, log_interval=None)  # type: ignore[arg-type]
+    learner = PPOLearner(Arguments(minutes=1))
+    env, model = learner.env, learner.model
+    learner.update(0.0)
     clock = dict.fromkeys(("environment", "rollout", "update"), 0.0)
     env.step_wait = timed(env.step_wait, clock, "environment")  # type: ignore[method-assign]
     model.collect_rollouts = timed(model.collect_rollouts, clock, "rollout")  # type: ignore[method-assign]
     model.train = timed(model.train, clock, "update")  # type: ignore[method-assign]
-    began, before = time.perf_counter(), model.num_timesteps
+    began, before = time.perf_counter(), learner.steps
     busy = time.process_time()
     end = began + seconds
     while time.perf_counter() < end:
-        model.learn(1, reset_num_timesteps=False, log_interval=None)  # type: ignore[arg-type]
-    took, steps = time.perf_counter() - began, model.num_timesteps - before
+        learner.update(0.0)
+    took, steps = time.perf_counter() - began, learner.steps - before
     return {
         "decisions_per_second": round(steps / took),
         "decisions_per_core_second": round(steps / (time.process_time() - busy)),
@@ -67,8 +65,7 @@ def measure(seconds: float, threads: int) -> dict[str, float]:
 
 def environment_alone(seconds: float) -> int:
     """Decisions a second of the environment, the learner choosing at random."""
-    arguments = Arguments(minutes=1)
-    env = make_env(arguments, Task.of(arguments))
+    env = PPOLearner(Arguments(minutes=1)).env
     env.reset()
     choices = np.random.default_rng(0).integers(0, 2, (64, env.num_envs))
     began, steps = time.perf_counter(), 0

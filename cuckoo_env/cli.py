@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
+from cuckoo_env.files import json_text
 from cuckoo_env.rules import PRESETS, Length, Preset, Rules
 
 if TYPE_CHECKING:
@@ -37,10 +38,14 @@ GAMES: Final = 100_000
 
 _UsageError: Final[type[Exception]] = typer.BadParameter.__mro__[1]
 """click's error for a command line it cannot read; newer versions of typer have their own copy."""
-_TRAINING: Final = frozenset(
-    {"torch", "stable_baselines3", "sb3_contrib", "safetensors", "tensorboard", "matplotlib"}
-)
-"""Libraries of the extra ``train``."""
+_EXTRAS: Final = {
+    **dict.fromkeys(
+        ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib"), "train"
+    ),
+    **dict.fromkeys(("starlette", "uvicorn"), "table"),
+    "onnx": "onnx",
+}
+"""Libraries that come with an extra of the package, and which."""
 
 app = typer.Typer(
     name="cuckoo",
@@ -68,6 +73,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     # Without this, threads of numerical libraries fight over a core that others use.
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+    # NumPy's products of small matrices are ten times as slow on many threads beside a busy core.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     given = sys.argv[1:] if arguments is None else list(arguments)
     try:
         status = app(given or ["--help"], prog_name="cuckoo", standalone_mode=False)
@@ -75,9 +82,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except _UsageError as error:
         return _refuse(error.format_message())  # type: ignore[attr-defined]
     except ModuleNotFoundError as missing:
-        if missing.name not in _TRAINING:
+        extra = _EXTRAS.get(str(missing.name))
+        if extra is None:
             raise
-        return _refuse(f"{missing.name} is missing; install: pip install 'cuckoo-env[train]'")
+        return _refuse(f"{missing.name} is missing; install: pip install 'cuckoo-env[{extra}]'")
     except BrokenPipeError:
         # Whoever read our output has seen enough; nothing may be flushed there at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -891,26 +899,78 @@ def _print_observation(
 
 @app.command(
     epilog="Example: cuckoo train --rules practice-table --seat 0 --against robin,alex --minutes 1"
-    " --out runs/x"
+    " --out runs/x. A run that was stopped goes on with: cuckoo train --resume runs/x"
 )
 def train(
-    out: Annotated[str, typer.Option("--out", help="The folder for the policy and its report.")],
-    rules: RulesOption = "practice-table",
-    seat: Annotated[str, typer.Option("--seat", help="The learner's seat, or all.")] = "0",
+    out: Annotated[
+        str | None, typer.Option("--out", help="The folder for the policy and its curve.")
+    ] = None,
+    resume: Annotated[
+        str | None,
+        typer.Option("--resume", metavar="FOLDER", help="Go on with a run that was stopped."),
+    ] = None,
+    algorithm: Annotated[
+        str | None,
+        typer.Option("--algorithm", help="How it learns.", show_default="ppo"),
+    ] = None,
+    rules: Annotated[
+        str | None,
+        typer.Option(
+            "--rules",
+            help="A preset, and what differs: standard,lives=4.",
+            show_default="practice-table",
+        ),
+    ] = None,
+    seat: Annotated[
+        str | None, typer.Option("--seat", help="The learner's seat, or all.", show_default="0")
+    ] = None,
     against: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--against",
             help="The agents in the other seats, with commas between; fewer are taken again in turn.",
+            show_default="robin,alex",
         ),
-    ] = "robin,alex",
+    ] = None,
     minutes: Annotated[
-        float | None, typer.Option("--minutes", help="How long to learn; 1 if not told otherwise.")
+        float | None,
+        typer.Option(
+            "--minutes",
+            help="How long to learn, measuring not counted.",
+            show_default="1.0 without --steps",
+        ),
     ] = None,
     steps: Annotated[
         int | None, typer.Option("--steps", help="How many decisions to learn from instead.")
     ] = None,
-    seed: SeedOption = 0,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", min=0, help="The same seed and --steps, the same policy.", show_default="0"
+        ),
+    ] = None,
+    seeds: Annotated[
+        str | None,
+        typer.Option("--seeds", help="Several, such as 0,1,2: one run each, mean and spread."),
+    ] = None,
+    target: Annotated[
+        float | None,
+        typer.Option(
+            "--target", help="Stop at this captured headroom (0.97), or win share if not exact."
+        ),
+    ] = None,
+    device: Annotated[
+        str | None,
+        typer.Option("--device", help="Where networks are: cpu, cuda, auto.", show_default="cpu"),
+    ] = None,
+    checkpoint_minutes: Annotated[
+        float | None,
+        typer.Option(
+            "--checkpoint-minutes",
+            help="What is lost at most if the run is killed.",
+            show_default="1.0",
+        ),
+    ] = None,
     games: Annotated[
         int | None, typer.Option("--games", help="Games that run side by side.")
     ] = None,
@@ -920,23 +980,42 @@ def train(
     shaping: Annotated[
         str | None, typer.Option("--shaping", help="none, or lives: rewards on the way.")
     ] = None,
+    settings: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set", metavar="NAME=VALUE", help="Any other setting of the algorithm; repeatable."
+        ),
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace an earlier run.")] = False,
     as_json: JsonOption = False,
 ) -> int:
     """Let a policy learn to play one seat, or all of them."""
     from cuckoo_env.train import command
 
+    options = {
+        "rules": rules, "seat": seat, "against": against, "minutes": minutes, "steps": steps,
+        "seed": seed, "target": target, "device": device,
+        "checkpoint_minutes": checkpoint_minutes, "games": games, "hidden": hidden,
+        "shaping": shaping,
+    }  # fmt: skip
+    given = {name: value for name, value in options.items() if value is not None}
+    if resume is not None:
+        also = {"out": out, "algorithm": algorithm, "seeds": seeds, "set": settings}
+        named = [name for name, value in also.items() if value] + list(given)
+        if named or force:
+            first = "force" if force else named[0].replace("_", "-")
+            raise ValueError(
+                f"resume: refused together with --{first}; accepted: alone, the run goes on as it began"
+            )
+        return command.resume(resume, as_json=as_json)
+    if out is None:
+        raise ValueError("out: a folder is needed; accepted: --out FOLDER, or --resume FOLDER")
     return command.train(
-        rules=rules,
-        seat=seat,
-        against=against,
-        minutes=minutes,
-        steps=steps,
-        seed=seed,
         out=out,
-        games=games,
-        hidden=hidden,
-        shaping=shaping,
+        algorithm=algorithm or "ppo",
+        given=given,
+        settings=settings or (),
+        seeds=seeds,
         force=force,
         as_json=as_json,
     )
@@ -958,6 +1037,124 @@ def demo(
     return command.demo(out=out, minutes=minutes, seed=seed, as_json=as_json)
 
 
+# -- cuckoo export ------------------------------------------------------------------------------
+
+
+@app.command(epilog="Example: cuckoo export runs/x --onnx policy.onnx")
+def export(
+    policy: Annotated[
+        str,
+        typer.Argument(
+            metavar="POLICY",
+            help="A run folder, one of a policy's two files, or a policy that comes with the package.",
+        ),
+    ],
+    onnx: Annotated[str, typer.Option("--onnx", metavar="FILE", help="The .onnx file to write.")],
+    force: Annotated[bool, typer.Option("--force", help="Replace an earlier file.")] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Write a trained policy as an ONNX model, for programs that play without this package."""
+    from cuckoo_env.agents.export import export as write
+    from cuckoo_env.agents.policy import SHIPPED, Policy, shipped
+
+    path = Path(onnx)
+    if path.suffix.lower() != ".onnx":
+        raise ValueError(f"onnx: {onnx} is refused; accepted: a file that ends in .onnx")
+    if path.exists() and not force:
+        raise ValueError(f"onnx: {onnx} is refused: it exists; accepted: a new file, or --force")
+    loaded = Policy.load(SHIPPED / policy if policy in shipped(SHIPPED) else policy)
+    write(loaded, path)
+    layout = loaded.card.layout
+    if as_json:
+        inputs = {"observation": layout.size, "mask": layout.n_actions}
+        _print_json({"onnx": onnx, "rules": str(loaded.card.rules), **inputs})
+        return
+    _print(f"Wrote {onnx}, trained for {loaded.card.rules}.")
+    _print(
+        f"It takes observation (n, {layout.size}) float32 and mask (n, {layout.n_actions}) int8, "
+        f"and gives probabilities (n, {layout.n_actions}) float32."
+    )
+
+
+# -- cuckoo table, cuckoo play ------------------------------------------------------------------
+
+OpponentsOption = Annotated[
+    str | None,
+    typer.Option(
+        "--against",
+        "--opponents",
+        help="The agents in the other seats, with commas between; fewer are taken again in turn.",
+        show_default="robin,alex",
+    ),
+]
+
+
+@app.command(
+    epilog="Example: cuckoo table --against equilibrium. Everything can also be chosen on the page."
+)
+def table(
+    rules: RulesOption = "practice-table",
+    against: OpponentsOption = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy",
+            metavar="PATH",
+            help="A trained policy to offer as an opponent: its run folder or file; repeatable.",
+        ),
+    ] = None,
+    host: Annotated[
+        str,
+        typer.Option("--host", help="Where to listen; others can reach it only if you say so."),
+    ] = "127.0.0.1",
+    port: Annotated[
+        int, typer.Option("--port", min=0, max=65535, help="0 takes one that is free.")
+    ] = 8642,
+    open_browser: Annotated[
+        bool, typer.Option("--open/--no-open", help="Show the page in a browser.")
+    ] = True,
+) -> int:
+    """Serve the practice table: learn the game and play it in a browser, with a coach."""
+    from cuckoo_env.play import command
+
+    return command.table(
+        rules=rules,
+        against=against,
+        policies=policy or [],
+        host=host,
+        port=port,
+        open_browser=open_browser,
+        tell=typer.echo,
+    )
+
+
+@app.command(epilog="Example: cuckoo play --rules queen-rule,seats=4 --against equilibrium")
+def play(
+    rules: RulesOption = "practice-table",
+    against: OpponentsOption = None,
+    name: Annotated[str, typer.Option("--name", help="What you are called.")] = "You",
+    coach: Annotated[
+        bool,
+        typer.Option("--coach/--no-coach", help="Hear what each decision was worth, and why."),
+    ] = True,
+    seed: Annotated[
+        int | None,
+        typer.Option(
+            "--seed", min=0, help="The same seed, the same cards.", show_default="a new one"
+        ),
+    ] = None,
+) -> int:
+    """Play in the terminal, with a coach. Keep your card or swap it; the lowest loses a life."""
+    from rich.console import Console
+
+    from cuckoo_env.play import command
+
+    console = Console(markup=False, highlight=False, emoji=False)
+    return command.play(
+        rules=rules, against=against, name=name, coach=coach, seed=seed, console=console
+    )
+
+
 # -- Output -------------------------------------------------------------------------------------
 
 
@@ -970,16 +1167,7 @@ def _print(what: object) -> None:
 
 
 def _print_json(value: object) -> None:
-    typer.echo(json.dumps(_without_nan(value), indent=2, ensure_ascii=False))
-
-
-def _without_nan(value: Any) -> Any:
-    """JSON has no NaN: what could not be measured is null."""
-    if isinstance(value, dict):
-        return {key: _without_nan(inner) for key, inner in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_nan(inner) for inner in value]
-    return None if isinstance(value, float) and math.isnan(value) else value
+    typer.echo(json_text(value))
 
 
 def _table(first: str, *columns: str) -> Any:

@@ -9,7 +9,7 @@ through the batch, the games of one agent together. Either way the same games co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final, Protocol, Self, cast
+from typing import Any, ClassVar, Final, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -173,7 +173,7 @@ class Learners(Batch):
             threads=threads,
         )
 
-    _PER_GAME = (*Batch._PER_GAME, "learners", "_sitting")
+    _PER_GAME: ClassVar[tuple[str, ...]] = (*Batch._PER_GAME, "learners", "_sitting")
 
     def fork(self, rows: npt.NDArray[np.integer[Any]]) -> Self:
         """A batch of copies of some games: see :meth:`Batch.fork`."""

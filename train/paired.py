@@ -123,7 +123,7 @@ class Arguments(RunArguments):
 
     def temperature_at(self, share: float) -> float:
         """The policy's temperature when so much of the run is done."""
-        return self.temperature ** (1 - share) * self.last_temperature**share
+        return float(self.temperature ** (1 - share) * self.last_temperature**share)
 
 
 def network(sizes: Sequence[int], activation: str) -> torch.nn.Sequential:
@@ -169,7 +169,8 @@ class Networks:
         logits = np.where(masks != 0, worth / self.temperature, -np.inf)
         logits -= logits.max(axis=1, keepdims=True)
         chances: npt.NDArray[np.float64] = np.exp(logits)
-        return chances / chances.sum(axis=1, keepdims=True)
+        chances /= chances.sum(axis=1, keepdims=True)
+        return chances
 
     def values(self, observations: Floats) -> Floats:
         """What the positions that observations show are worth to who sees them, in stakes: (n,)."""
@@ -218,7 +219,7 @@ class Networks:
             off = self._value(public[rows])[:, 0] - expected[rows]
             value_error = (off**2 * firsts_too[rows]).mean()
             self._optimizer.zero_grad()
-            (worth_error + value_error).backward()  # type: ignore[no-untyped-call]
+            (worth_error + value_error).backward()
             self._optimizer.step()
             errors += torch.stack([worth_error, value_error]).detach().cpu()
             _follow(self.kept, self.worth, self._arguments.averaging)

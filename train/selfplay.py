@@ -149,15 +149,15 @@ class SelfPlay(PairedRollouts):
             ValueError: for rules, a bot or a device that cannot be used, naming it.
         """
         rules = Rules.parse(arguments.rules)
-        bots: list[Agent] = [
+        self._bots: list[Agent] = [
             parse(spec, rules) for spec in dict.fromkeys(arguments.against.split(","))
         ]
         networks = Networks(arguments, Layout.of(rules))
-        self._settings = arguments
-        self._pool = Pool(bots, rules.seats)
-        self._places = [_Place(bots[0]) for _ in range(round(arguments.pool * _LINEUPS))]
+        self._settings, self._rules = arguments, rules
+        self._empty_pool()
+        self._places = [_Place(self._bots[0]) for _ in range(round(arguments.pool * _LINEUPS))]
         self._met = np.zeros(len(self._places), np.intp)
-        itself = [_Now(networks)] * (_LINEUPS - len(self._places))
+        itself: list[Agent] = [_Now(networks)] * (_LINEUPS - len(self._places))
         games = Learners(
             [rules] * _LINEUPS,
             [[each] * (rules.seats - 1) for each in (*itself, *self._places)],
@@ -165,12 +165,16 @@ class SelfPlay(PairedRollouts):
             seat=ALL_SEATS,
             seed=arguments.seed,
         )
-        self._exact = _Exact(rules) if is_small(rules) else None
         # Where NashConv cannot be had, win shares against the first opponents have to do.
         task = Task(rules=rules, seat=None, opponents=fill(arguments.against, rules, None))
         super().__init__(arguments, None if self._exact else task, games, networks)
-        self._rules, self._updates = rules, 0
+        self._updates = 0
+
+    def _empty_pool(self) -> None:
+        """Begin a pool, with the bots, and what measures it exactly, where the table is small enough."""
+        self._pool = Pool(self._bots, self._rules.seats)
         self._snapshots: list[Policy] = []
+        self._exact = _Exact(self._rules) if is_small(self._rules) else None
 
     def update(self, share: float) -> Mapping[str, float]:
         """See :class:`~cuckoo_env.train.loop.Learner`."""
@@ -227,6 +231,7 @@ class SelfPlay(PairedRollouts):
         """See :class:`~cuckoo_env.train.loop.Learner`."""
         super().restore(state.part("learner"))
         pool = state.part("pool")
+        self._empty_pool()
         card = self.policy().card
         for number in range(pool.values["snapshots"]):
             weights = {name: pool.arrays[f"{number}/{name}"] for name in card.shapes()}
