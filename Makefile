@@ -17,7 +17,7 @@ ARGS ?=
 MINUTES ?= 30
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo test test-all lint format bench results fuzz clean
+.PHONY: help venv demo table test test-all lint format bench results fuzz clean
 
 help: ## list these targets
 	@echo "usage: make TARGET"; echo
@@ -32,12 +32,15 @@ $(READY): pyproject.toml constraints.txt
 	@echo "Setting up $(VENV) (the first time this downloads several hundred MB)"
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@$(BIN)/python -m pip install -qq --disable-pip-version-check \
-		-c constraints.txt -e '.[train,openspiel,dev]'
+		-c constraints.txt -e '.[train,table,openspiel,dev]'
 	@touch $@
 	@echo "$(VENV) is ready: $$($(BIN)/python --version)"
 
 demo: $(READY) ## learn the practice table and measure the policy, about three minutes
 	@$(BIN)/cuckoo demo
+
+table: $(READY) ## play against the agents in a browser, with a coach
+	@$(BIN)/cuckoo table $(ARGS)
 
 test: $(READY) ## the quick tests, under ten minutes
 	@$(BIN)/python -m pytest -m "not slow" $(ARGS)

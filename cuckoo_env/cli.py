@@ -911,15 +911,26 @@ def train(
     ] = None,
     algorithm: Annotated[
         str | None,
-        typer.Option("--algorithm", help="How it learns.", show_default="ppo"),
+        typer.Option(
+            "--algorithm",
+            help="How it learns: paired (rollouts of both actions), ppo, self-play, generalist.",
+            show_default="paired",
+        ),
     ] = None,
+    self_play: Annotated[
+        bool, typer.Option("--self-play", help="Learn from itself: --algorithm self-play.")
+    ] = False,
     rules: Annotated[
         str | None,
         typer.Option(
             "--rules",
-            help="A preset, and what differs: standard,lives=4.",
+            help="A preset, and what differs: standard,lives=4; any: all presets, one generalist.",
             show_default="practice-table",
         ),
+    ] = None,
+    seats: Annotated[
+        str | None,
+        typer.Option("--seats", help="A generalist's tables.", show_default="2-10"),
     ] = None,
     seat: Annotated[
         str | None, typer.Option("--seat", help="The learner's seat, or all.", show_default="0")
@@ -956,7 +967,7 @@ def train(
     target: Annotated[
         float | None,
         typer.Option(
-            "--target", help="Stop at this captured headroom (0.97), or win share if not exact."
+            "--target", help="Stop at this captured headroom (0.97), NashConv, or win share."
         ),
     ] = None,
     device: Annotated[
@@ -993,14 +1004,16 @@ def train(
     from cuckoo_env.train import command
 
     options = {
-        "rules": rules, "seat": seat, "against": against, "minutes": minutes, "steps": steps,
-        "seed": seed, "target": target, "device": device,
+        "rules": rules, "seats": seats, "seat": seat, "against": against, "minutes": minutes,
+        "steps": steps, "seed": seed, "target": target, "device": device,
         "checkpoint_minutes": checkpoint_minutes, "games": games, "hidden": hidden,
         "shaping": shaping,
     }  # fmt: skip
     given = {name: value for name, value in options.items() if value is not None}
     if resume is not None:
-        also = {"out": out, "algorithm": algorithm, "seeds": seeds, "set": settings}
+        also = {
+            "out": out, "algorithm": algorithm, "self-play": self_play, "seeds": seeds, "set": settings,
+        }  # fmt: skip
         named = [name for name, value in also.items() if value] + list(given)
         if named or force:
             first = "force" if force else named[0].replace("_", "-")
@@ -1012,7 +1025,8 @@ def train(
         raise ValueError("out: a folder is needed; accepted: --out FOLDER, or --resume FOLDER")
     return command.train(
         out=out,
-        algorithm=algorithm or "ppo",
+        algorithm=algorithm,
+        self_play=self_play,
         given=given,
         settings=settings or (),
         seeds=seeds,

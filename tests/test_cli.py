@@ -61,7 +61,7 @@ BAD = {
     "too large": (("evaluate", *["robin"] * 9, "--rules", "cuckoo", "--exact"), "nodes a round"),
     "no such policy": (("evaluate", "policy:/no/such", "robin", "alex"), "/no/such"),
     "text with breaks": (("rules", "a\nb"), "rules: a b is refused"),
-    "train without out": (("train",), "Missing option '--out'"),
+    "train without out": (("train",), "out: a folder is needed"),
 }  # fmt: skip
 
 
@@ -93,17 +93,11 @@ def test_training_without_its_libraries_names_the_extra(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in list(sys.modules):
-        if name.split(".")[0] == "torch" or name.startswith(
-            ("cuckoo_env.train.", "cuckoo_env.agents.policy")
-        ):
+        if name.split(".")[0] == "torch" or name.startswith("cuckoo_env.train."):
             monkeypatch.delitem(sys.modules, name)
     monkeypatch.setitem(sys.modules, "torch", None)
     monkeypatch.delattr("cuckoo_env.train.command", raising=False)
-    for arguments in (
-        ("train", "--out", "x"),
-        ("demo",),
-        ("evaluate", "policy:x", "robin", "alex"),
-    ):
+    for arguments in (("train", "--out", "x"), ("demo",)):
         status, _, err = cuckoo(capsys, *arguments)
         assert status == cli.BAD_INPUT
         assert "pip install 'cuckoo-env[train]'" in err
@@ -378,26 +372,48 @@ def test_exact_values_for_people(capsys: pytest.CaptureFixture[str]) -> None:
 # -- Train and demo -----------------------------------------------------------------------------
 
 
-def test_train_and_demo_hand_their_options_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_train_and_demo_hand_their_options_on(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     heard: dict[str, object] = {}
 
-    def listen(**options: object) -> int:
+    def listen(*names: object, **options: object) -> int:
         heard.clear()
-        heard.update(options)
+        heard.update(options, names=names)
         return 5
 
     fake = types.ModuleType("cuckoo_env.train.command")
-    fake.train = fake.demo = listen  # type: ignore[attr-defined]
+    fake.train = fake.resume = fake.demo = listen  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "cuckoo_env.train.command", fake)
     monkeypatch.setattr("cuckoo_env.train.command", fake, raising=False)
     words = (
         "--rules standard --seat all --against alex --steps 7 --seed 2 --out y --games 64 --force"
+        " --hidden 8,8 --shaping lives --target 0.9 --device auto --checkpoint-minutes 2"
+        " --set clip=0.1 --set epochs=4 --seeds 1,2 --algorithm other --self-play --seats 2-4"
     )
-    assert cli.main(["train", *words.split(), "--hidden", "8,8", "--shaping", "lives"]) == 5
+    assert cli.main(["train", *words.split()]) == 5
     assert heard == {
-        "rules": "standard", "seat": "all", "against": "alex", "minutes": None, "steps": 7,
-        "seed": 2, "out": "y", "games": 64, "hidden": "8,8", "shaping": "lives", "force": True,
-        "as_json": False,
+        "names": (), "out": "y", "algorithm": "other", "seeds": "1,2", "force": True,
+        "settings": ["clip=0.1", "epochs=4"], "as_json": False, "self_play": True,
+        "given": {
+            "rules": "standard", "seats": "2-4", "seat": "all", "against": "alex", "steps": 7, "seed": 2,
+            "games": 64, "hidden": "8,8", "shaping": "lives", "target": 0.9, "device": "auto",
+            "checkpoint_minutes": 2.0,
+        },
     }  # fmt: skip
+    assert cli.main(["train", "--out", "y", "--json"]) == 5
+    assert heard == {
+        "names": (), "out": "y", "algorithm": None, "seeds": None, "force": False,
+        "settings": (), "as_json": True, "given": {}, "self_play": False,
+    }  # fmt: skip
+    assert cli.main(["train", "--resume", "y", "--json"]) == 5
+    assert heard == {"names": ("y",), "as_json": True}
+    heard.clear()
+    for words in ("--resume y --seed 0", "--resume y --force", ""):
+        assert cli.main(["train", *words.split()]) == cli.BAD_INPUT
+        assert not heard
+    assert "out: a folder is needed" in capsys.readouterr().err
     assert cli.main(["demo", "--minutes", "0.5", "--json"]) == 5
-    assert heard == {"out": "runs/demo", "minutes": 0.5, "seed": 0, "as_json": True}
+    assert heard == {
+        "names": (), "out": "runs/demo", "minutes": 0.5, "seed": 0, "as_json": True,
+    }  # fmt: skip

@@ -88,6 +88,9 @@ def test_the_wheel_has_every_module_and_the_linked_folders_as_files(wheel: Path)
     }
     assert len(tables) > 40
     assert tables <= names(wheel)
+    pages = {f"cuckoo_env/play/static/{path.name}" for path in (ROOT / "play/static").iterdir()}
+    assert "cuckoo_env/play/static/index.html" in pages
+    assert pages <= names(wheel)
     policies = {
         f"cuckoo_env/{path.relative_to(ROOT).as_posix()}"
         for path in (ROOT / "agents/policies").glob("*/*")

@@ -58,6 +58,29 @@ def cli(path, *, seeds=None, settings=(), force=False, as_json=True, **given):
     )  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("asked", "name"),
+    [
+        ({}, "paired"),
+        ({"algorithm": "ppo"}, "ppo"),
+        ({"self_play": True}, "self-play"),
+        ({"rules": "any"}, "generalist"),
+        ({"algorithm": "generalist", "rules": "any"}, "generalist"),
+    ],
+)
+def test_the_algorithm_is_named_or_meant(asked, name):
+    assert command._named(**{"algorithm": None, "rules": None, "self_play": False, **asked}) == name
+
+
+def test_two_algorithms_at_once_are_refused(tmp_path):
+    with pytest.raises(ValueError, match="algorithm: ppo and self-play are refused; accepted: one"):
+        command.train(
+            out=str(tmp_path / "x"), algorithm="ppo", given={}, settings=(), seeds=None,
+            force=False, as_json=True, self_play=True,
+        )  # fmt: skip
+    assert not (tmp_path / "x").exists()
+
+
 def test_it_learns(tmp_path):
     outcome = run(
         tmp_path / "x", steps=150_000, games=256, rollout=16, minibatches=8, hidden=(32, 32),

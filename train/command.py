@@ -29,8 +29,9 @@ from cuckoo_env.agents import parse
 from cuckoo_env.agents.policy import Policy, PolicyAgent
 from cuckoo_env.evaluate import arena, report
 from cuckoo_env.files import json_text, write_text
-from cuckoo_env.train import curve, loop, ppo
+from cuckoo_env.train import curve, loop, paired
 from cuckoo_env.train.curve import COPIED, Point, TableScores
+from cuckoo_env.train.generalist import ANY
 from cuckoo_env.train.loop import Algorithm, Outcome, Progress
 from cuckoo_env.train.runs import SUMMARY_NAME, RunError, RunFolder, is_run
 from cuckoo_env.train.task import RunArguments, Task, read_arguments
@@ -41,7 +42,7 @@ ALGORITHMS: Final = {
     "self-play": "cuckoo_env.train.selfplay",
     "generalist": "cuckoo_env.train.generalist",
 }
-"""The algorithms by name, and the module of each, which has an ``ALGORITHM``."""
+"""The algorithms by name, the usual one first, and the module of each, which has an ``ALGORITHM``."""
 
 DEMO_MINUTES: Final = 1.5
 DEMO_GAMES: Final = 500_000
@@ -52,7 +53,7 @@ _MINUTES: Final = 1.0
 _SIMPLE: Final = ("naive", "random")
 """What else the demo measures in the learner's seat, to show the scale."""
 _OPTIONS: Final = frozenset(
-    {"rules", "seat", "against", "minutes", "steps", "seed", "target", "device",
+    {"rules", "seats", "seat", "against", "minutes", "steps", "seed", "target", "device",
      "checkpoint_minutes", "games", "hidden", "shaping"}
 )  # fmt: skip
 """Arguments with an option of their own; the others are given with ``--set``."""
@@ -141,23 +142,25 @@ def algorithm(name: str) -> Algorithm:
 def train(
     *,
     out: str,
-    algorithm: str,
+    algorithm: str | None,
     given: Mapping[str, Any],
     settings: Sequence[str],
     seeds: str | None,
     force: bool,
     as_json: bool,
+    self_play: bool = False,
 ) -> int:
     """Train a policy into a run folder, or one for each of several seeds, and say what came of it.
 
     Args:
         out: the run folder.
-        algorithm: its name.
+        algorithm: its name; None for the one that suits what else is asked for.
         given: arguments of the algorithm, by name; the others have their defaults.
         settings: more of them, as texts ``name=value``.
         seeds: several seeds, with commas between.
         force: whether an earlier run in that folder is replaced.
         as_json: print JSON, for machines.
+        self_play: whether it learns from itself.
 
     Returns:
         The exit status.
@@ -165,7 +168,8 @@ def train(
     Raises:
         ValueError: for anything that cannot be used, before anything is written.
     """
-    order = _order(algorithm, {**given, **_parsed(settings)}, seeds)
+    name = _named(algorithm, rules=given.get("rules"), self_play=self_play)
+    order = _order(name, {**given, **_parsed(settings)}, seeds)
     folder = RunFolder(out, force=force)
     if order.seeds is not None:
         order.algorithm.make(order.arguments)  # refuses what cannot be used
@@ -202,6 +206,16 @@ def resume(out: str, *, as_json: bool) -> int:
     folder.finish()
     _tell(outcome, folder, as_json=as_json)
     return 0
+
+
+def _named(algorithm: str | None, *, rules: str | None, self_play: bool) -> str:
+    """The algorithm that is asked for, by its name or by what else is said."""
+    meant = {"self-play": self_play, "generalist": rules == ANY}
+    asked = {name for name, is_meant in meant.items() if is_meant}
+    asked |= {algorithm} if algorithm else set()
+    if len(asked) > 1:
+        raise ValueError(f"algorithm: {' and '.join(sorted(asked))} are refused; accepted: one")
+    return asked.pop() if asked else next(iter(ALGORITHMS))
 
 
 def _order(name: str, values: Mapping[str, Any], seeds: str | None) -> Order:
@@ -402,7 +416,7 @@ def demo(*, out: str, minutes: float | None, seed: int, as_json: bool) -> int:
     Raises:
         ValueError: for anything that cannot be used, before anything is written.
     """
-    arguments = ppo.Arguments(minutes=DEMO_MINUTES if minutes is None else minutes, seed=seed)
+    arguments = paired.Arguments(minutes=DEMO_MINUTES if minutes is None else minutes, seed=seed)
     task = Task.of(arguments)
     folder = RunFolder(out, force=True)
     if not as_json:
@@ -413,7 +427,7 @@ def demo(*, out: str, minutes: float | None, seed: int, as_json: bool) -> int:
     command = shlex.join(
         ["cuckoo", "demo", "--out", out, "--minutes", f"{arguments.minutes:g}", "--seed", str(seed)]
     )
-    outcome = _learn(Order(name="ppo", arguments=arguments), folder, command, quiet=as_json)
+    outcome = _learn(Order(name="paired", arguments=arguments), folder, command, quiet=as_json)
     agent = PolicyAgent.of(outcome.policy, f"policy:{folder.path}")
     if not as_json:
         _say(f"Now {DEMO_GAMES:,} games for each way to play that seat, the same cards for all.")

@@ -1,0 +1,130 @@
+/**
+ * The practice table in the browser: which page is shown, and what all pages share.
+ */
+
+import { ApiError, get } from "./api.js";
+import { button, h } from "./dom.js";
+import { learnPage, lessonPage } from "./learn.js";
+import { playPage } from "./play.js";
+import { pref, setPref } from "./prefs.js";
+import { referencePage } from "./reference.js";
+import { replayPage } from "./replay.js";
+import { setupPage } from "./setup.js";
+
+/**
+ * Every page draws into an empty room, which is shown when it is furnished. It may return an object that is
+ * told when its room is entered and left.
+ */
+const PAGES = {
+  play: { show: (room, app) => (pref("table") ? playPage(room, app) : setupPage(room, app)), title: "Play" },
+  new: { show: setupPage, title: "Choose a table", under: "play" },
+  learn: { show: (room, app, id) => (id ? lessonPage(room, app, id) : learnPage(room, app)), title: "Learn" },
+  reference: { show: referencePage, title: "Quick reference" },
+  replay: { show: replayPage, title: "Replay", under: "play" },
+};
+
+const main = document.querySelector("#main");
+const notices = document.querySelector("#notices");
+
+/** What pages may ask for. */
+const app = {
+  /** What the server offers; asked for once. */
+  menu() {
+    this.offered ??= get("menu").catch((error) => {
+      this.offered = null;
+      throw error;
+    });
+    return this.offered;
+  },
+
+  /** A new table has answered: go there. */
+  sitDown({ table, ...snapshot }) {
+    setPref("table", table);
+    this.fresh = snapshot;
+    this.clearNotice();
+    goTo("play");
+  },
+
+  /** The first answer of a new table, once. */
+  takeFresh() {
+    const { fresh } = this;
+    this.fresh = null;
+    return fresh;
+  },
+
+  tableIsGone() {
+    setPref("table", "");
+    const text = "This table is no longer there: the server was restarted, or nobody played for a long time.";
+    this.notice(text, [["Choose a new table", () => goTo("new")]]);
+  },
+
+  /** Say what went wrong, and what can be done. */
+  notice(text, ways = [["Close", () => {}]]) {
+    notices.replaceChildren(h("div", { class: "notice" }, h("p", {}, text),
+      ways.map(([label, go]) => button(label, () => {
+        this.clearNotice();
+        go();
+      }))));
+  },
+
+  clearNotice() {
+    notices.replaceChildren();
+  },
+};
+
+let shown = null;
+let visit = 0;
+
+function goTo(page) {
+  if (location.hash === `#${page}`) show();
+  else location.hash = page;
+}
+
+async function show() {
+  const [asked, argument] = decodeURIComponent(location.hash.slice(1)).split("/");
+  const name = asked in PAGES ? asked : "play";
+  visit += 1;
+  const mine = visit;
+  const room = h("div", { class: "room" });
+  let page = null;
+  try {
+    page = await PAGES[name].show(room, app, argument);
+  } catch (error) {
+    if (!(error instanceof ApiError)) throw error;
+    explain(error, room);
+  }
+  if (mine === visit) open(room, page, name, argument);
+}
+
+function open(room, page, name, argument) {
+  shown?.leave?.();
+  shown = page;
+  mark(PAGES[name].under ?? name);
+  document.title = `${PAGES[name].title} · Cuckoo: the practice table`;
+  main.replaceChildren(room);
+  main.dataset.page = argument ? `${name}/${argument}` : name;
+  shown?.enter?.();
+  window.scrollTo(0, 0);
+  room.querySelector("h1")?.focus({ preventScroll: true });
+}
+
+function explain(error, room) {
+  if (error.code === "unknown-table") app.tableIsGone();
+  else app.notice(error.message, [["Try again", show]]);
+  room.replaceChildren(h("h1", { tabindex: "-1" }, "The table is empty"),
+    h("p", {}, "There is nothing to show here just now. ", h("a", { href: "#new" }, "Choose a table"), "."));
+}
+
+function mark(name) {
+  for (const link of document.querySelectorAll("nav [data-page]")) {
+    if (link.dataset.page === name) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+}
+
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+window.addEventListener("hashchange", show);
+show();

@@ -1,0 +1,378 @@
+/**
+ * The table at which the person plays: told frame by frame, decided with buttons or letters.
+ */
+
+import { ApiError, get, post } from "./api.js";
+import { cardName, cardSymbol, drawCard } from "./cards.js";
+import { drawAdvice, drawCostliest } from "./coach.js";
+import { button, counted, field, h, listed, select, setToggle, toggle } from "./dom.js";
+import { mayMove, pref, setPref } from "./prefs.js";
+import { drawLives, Stage } from "./stage.js";
+import { PACE_NAMES, RoundStory, Teller } from "./teller.js";
+
+/** What the buttons say, the letter that presses them, and a word of help where it is needed. */
+const ACTIONS = {
+  keep: { label: "Keep", letter: "k" },
+  swap: { label: "Swap", letter: "s" },
+  accept: { label: "Accept", letter: "a", help: "swap cards" },
+  show: { label: "Show", letter: "h", help: "show your card" },
+  pay: { label: "Pay", letter: "p", help: "a life, to refuse" },
+};
+const ON = "n";
+
+/** The page of the table at which the person sits; it goes on where it was left. */
+let kept = null;
+
+export async function playPage(room, app) {
+  const id = pref("table");
+  const fresh = app.takeFresh();
+  if (kept?.id !== id) {
+    const snapshot = fresh ?? (await get(`tables/${id}`));
+    kept?.teller.stop();
+    kept = new PlayPage(id, snapshot, app);
+    kept.receive(snapshot, { known: !fresh });
+  } else {
+    kept.lookAgain();
+  }
+  room.append(...kept.parts);
+  return kept;
+}
+
+class PlayPage {
+  constructor(id, snapshot, app) {
+    Object.assign(this, { id, app });
+    this.onKey = (event) => this.#press(event);
+    this.onReturn = () => document.hidden || this.lookAgain();
+    this.#build(snapshot);
+  }
+
+  enter() {
+    document.addEventListener("keydown", this.onKey);
+    document.addEventListener("visibilitychange", this.onReturn);
+    this.log.scrollTop = this.log.scrollHeight;
+  }
+
+  leave() {
+    document.removeEventListener("keydown", this.onKey);
+    document.removeEventListener("visibilitychange", this.onReturn);
+  }
+
+  // The page
+
+  #build(snapshot) {
+    const you = snapshot.players.find((player) => player.you).seat;
+    this.you = you;
+    this.names = snapshot.players.map((player) => (player.you ? "You" : player.name));
+    this.stage = new Stage(snapshot.players, { you, label: "The table" });
+    this.caption = h("p", { class: "caption", "aria-hidden": "true" });
+    this.why = h("p", { class: "caption-why", "aria-hidden": "true" });
+    this.controls = h("div", { class: "controls" });
+    this.status = h("p", { class: "sr", role: "status" });
+    this.log = h("div", {
+      class: "log", role: "log", "aria-live": "polite", "aria-label": "What happened", tabindex: "0",
+    });
+    this.coachBody = h("div", { class: "coach-body", "aria-live": "polite" });
+    this.teller = new Teller(this.stage, this);
+    this.story = new RoundStory();
+    this.desk = h("section", { class: "desk panel", "aria-label": "Your move" },
+      this.caption, this.why, this.controls, this.status);
+    this.parts = [
+      this.#drawBar(snapshot),
+      h("div", { class: "play" },
+        h("div", { class: "play-main" }, this.stage.element, this.desk),
+        h("div", { class: "play-side" }, this.#drawCoach(snapshot),
+          h("section", { class: "panel" }, h("h2", {}, "What happened"), this.log)))];
+  }
+
+  #drawBar(snapshot) {
+    return h("div", { class: "table-bar" },
+      h("div", {},
+        h("h1", { tabindex: "-1" }, "The table"),
+        h("p", { class: "hint" }, `Against ${against(snapshot.players)} · `,
+          h("a", { href: "#reference" }, `rules: ${snapshot.rules.text}`))),
+      this.#drawOptions());
+  }
+
+  #drawOptions() {
+    const pace = select(PACE_NAMES.map((name) => [name, name]), pref("pace"), (value) => {
+      setPref("pace", value);
+      this.teller.wake();
+    });
+    const options = h("details", {
+      class: "options",
+      onfocusout: ({ relatedTarget }) => {
+        if (relatedTarget && !options.contains(relatedTarget)) options.open = false;
+      },
+      onkeydown: (event) => {
+        if (event.key !== "Escape") return;
+        options.open = false;
+        options.querySelector("summary").focus();
+      },
+    },
+    h("summary", {}, "Options"),
+    h("div", { class: "options-list panel" },
+      field("Pace of the telling", pace),
+      toggle("Letter keys", pref("letters") === "on", (on) => setPref("letters", on ? "on" : "off")),
+      button("Start over", () => {
+        options.open = false;
+        this.#startOver();
+      }),
+      h("a", { class: "button", href: "#new" }, "Choose another table")));
+    return options;
+  }
+
+  #drawCoach(snapshot) {
+    this.coachSwitch = toggle("", snapshot.coach, (on) => this.#say("coach", { on }), { "aria-label": "Coach" });
+    return h("section", { class: "panel coach", "aria-label": "Coach" },
+      h("div", { class: "coach-head" }, h("h2", {}, "Coach"), this.coachSwitch),
+      this.coachBody);
+  }
+
+  // Talking to the server
+
+  async #say(verb, message) {
+    if (this.busy) return;
+    this.busy = true;
+    try {
+      const answer = await post(`tables/${this.id}/${verb}`, { turn: this.snapshot.turn, ...message });
+      this.app.clearNotice();
+      this.busy = false;
+      await this.receive(answer, {
+        silent: verb === "coach", hurry: message.how === "end", anew: verb === "restart",
+      });
+    } catch (error) {
+      await this.#fail(error);
+    } finally {
+      this.busy = false;
+    }
+  }
+
+  /** A stale or refused message changes nothing: show where the table stands. */
+  async #fail(error) {
+    if (!(error instanceof ApiError)) throw error;
+    this.busy = false;
+    if (error.code === "unknown-table") {
+      this.teller.stop();
+      this.app.tableIsGone();
+      return;
+    }
+    if (error.code === "offline") {
+      this.app.notice(error.message, [["Try again", () => this.#catchUp()]]);
+      return;
+    }
+    await this.#catchUp();
+    this.app.notice(error.message);
+  }
+
+  /** Whoever comes back to the page is told if the table is gone or has moved on. */
+  lookAgain() {
+    if (!this.busy) this.#catchUp({ unlessTurn: this.snapshot.turn });
+  }
+
+  async #catchUp({ unlessTurn = null } = {}) {
+    try {
+      const snapshot = await get(`tables/${this.id}`);
+      this.app.clearNotice();
+      if (snapshot.turn !== unlessTurn) await this.receive(snapshot, { known: true });
+    } catch (error) {
+      await this.#fail(error);
+    }
+  }
+
+  // Telling
+
+  async receive(snapshot, { known = false, silent = false, hurry = false, anew = false } = {}) {
+    this.snapshot = snapshot;
+    setToggle(this.coachSwitch, snapshot.coach);
+    this.#showAdvice(snapshot);
+    if (silent) {
+      if (snapshot.phase === "over") this.#showControls();
+      return;
+    }
+    if (anew) {
+      this.log.replaceChildren();
+      this.story.clear();
+    }
+    this.teller.hurried = known || hurry;
+    this.#showWaiting();
+    const holdUp = known || hurry ? undefined : (frame) => this.#betweenRounds(frame);
+    const toTheEnd = await this.teller.tell(snapshot.frames, async (frame) => {
+      await holdUp?.(frame);
+      this.story.take(frame);
+    });
+    if (!toTheEnd) return;
+    this.teller.hurried = false;
+    this.stage.update(snapshot.view);
+    this.#showControls();
+  }
+
+  async #betweenRounds(frame) {
+    if (frame.event !== "round" || !this.story.isOver) return;
+    await new Promise((done) => {
+      this.#setControls("round", this.#drawRound(this.story),
+        h("div", { class: "actions" }, this.#key(button("Next round", done, { class: "primary" }), ON)));
+    });
+    this.teller.hurried = false;
+    this.#showWaiting();
+  }
+
+  #showWaiting() {
+    this.#setControls("telling",
+      h("div", { class: "actions" }, this.#key(button("Show at once", () => this.teller.hurry()), ON)));
+  }
+
+  // What can be done
+
+  #showControls() {
+    const { phase } = this.snapshot;
+    if (phase === "decide") this.#showDecision();
+    else if (phase === "watch") this.#showWatching();
+    else this.#showResults();
+  }
+
+  #showDecision() {
+    const { legal, view } = this.snapshot;
+    // Who is asked has just been told so, and the prompt says it again.
+    if (view.acts !== view.turn) this.caption.textContent = "";
+    this.#setControls("decide",
+      h("h2", { class: "prompt", tabindex: "-1" }, promptOf(view, this.you, this.names)),
+      h("div", { class: "actions", role: "group", "aria-label": "Your choices" },
+        legal.map((action) => this.#drawAction(action))));
+  }
+
+  #drawAction(action) {
+    const { label, letter, help } = ACTIONS[action];
+    const control = button(label, () => this.#say("act", { action }), {
+      class: "primary", "data-action": action,
+    });
+    this.#key(control, letter);
+    if (help) control.append(h("span", { class: "action-hint" }, help));
+    return control;
+  }
+
+  /** Let a letter press a button, and say so on it. */
+  #key(control, letter) {
+    control.dataset.letter = letter;
+    control.setAttribute("aria-keyshortcuts", letter);
+    control.append(h("kbd", { "aria-hidden": "true" }, letter.toUpperCase()));
+    return control;
+  }
+
+  #showWatching() {
+    this.#setControls("watch",
+      h("h2", { class: "prompt", tabindex: "-1" }, "You are out. Watch the others, or start again."),
+      h("div", { class: "actions" },
+        this.#key(button("Watch on", () => this.#say("watch", { how: "go" }), { class: "primary" }), ON),
+        button("Show the end", () => this.#say("watch", { how: "end" })),
+        button("Start over", () => this.#say("restart", {}))));
+  }
+
+  #showResults() {
+    const { results } = this.snapshot;
+    this.#setControls("over",
+      h("div", { class: "result" },
+        h("h2", { class: "prompt outcome", tabindex: "-1" }, this.#outcomeText(results)),
+        this.story.isOver ? this.#drawRound(this.story, { heading: "h3" }) : null,
+        results.costliest ? h("section", { "aria-label": "Your costliest decisions" },
+          h("h3", {}, "Your costliest decisions"), drawCostliest(results.costliest)) : null,
+        this.#drawRounds(results.rounds)),
+      h("div", { class: "actions" },
+        this.#key(button("Play again", () => this.#say("restart", {}), { class: "primary" }), ON),
+        h("a", { class: "button", href: "#replay" }, "Replay step by step"),
+        h("a", { class: "button", href: `/api/tables/${this.id}/record`, download: "cuckoo-record.json" },
+          "Download the record")));
+  }
+
+  /** Who lost what in every round. */
+  #drawRounds(rounds) {
+    const told = ({ seat, count, card }) => `${this.names[seat]} −${count} (${cardSymbol(card)})`;
+    return h("details", { class: "rounds" }, h("summary", {}, "Every round"),
+      h("ol", {}, rounds.map(({ lost }) => h("li", {}, listed(lost.map(told)) || "nobody lost a life"))));
+  }
+
+  #outcomeText({ winners, rounds }) {
+    const after = `after ${counted(rounds.length, "round", "rounds")}`;
+    if (!winners.length) return `Nobody wins, ${after}.`;
+    const names = listed(winners.map((seat) => (seat === this.you ? "you" : this.names[seat])));
+    const verb = winners.length > 1 || winners[0] === this.you ? "win" : "wins";
+    const text = `${names} ${verb}${winners.length > 1 ? " together" : ""}, ${after}.`;
+    return text[0].toUpperCase() + text.slice(1);
+  }
+
+  /** Who lost what in a round, and why; everybody's lives. */
+  #drawRound(story, { heading = "h2" } = {}) {
+    const losers = story.losses.map((frame) => frame.text);
+    const whys = new Set([...story.losses, ...story.notes].map((frame) => frame.why).filter(Boolean));
+    this.caption.textContent = "";
+    this.why.textContent = "";
+    return h("div", { class: "result", "data-round": story.view.round },
+      h(heading, { class: heading === "h2" ? "prompt" : null, tabindex: "-1" },
+        `Round ${story.view.round}: ${losers.join(" ") || "nobody loses a life."}`),
+      story.notes.length ? h("p", {}, story.notes.map((frame) => frame.text).join(" ")) : null,
+      [...whys].map((why) => h("p", { class: "whys" }, why)),
+      h("ul", { class: "standings", "aria-label": "Everybody's cards and lives" },
+        story.view.seats.map((seat, at) => this.#drawStanding(seat, at, story))));
+  }
+
+  #drawStanding(seat, at, story) {
+    const reveal = story.reveals.findLast((frame) => frame.seat === at);
+    const loss = story.losses.find((frame) => frame.seat === at);
+    return h("li", {
+      class: `standing${loss ? " standing-loses" : ""}${seat.in ? "" : " standing-out"}`, "data-seat": at,
+    },
+    reveal ? drawCard(reveal.card) : null,
+    h("span", { class: "standing-name" }, this.names[at], loss ? ` −${loss.count}` : null),
+    h("span", { class: "lives" }, drawLives(seat), seat.in ? null : " out"));
+  }
+
+  // The rest
+
+  #showAdvice({ advice, coach }) {
+    if (advice) this.coachBody.replaceChildren(drawAdvice(advice));
+    else if (!coach) this.coachBody.replaceChildren(h("p", { class: "hint" }, "The coach is silent."));
+    else if (!this.coachBody.querySelector(".advice")) {
+      this.coachBody.replaceChildren(h("p", { class: "hint" },
+        "After each of your decisions you are told what every choice was worth, and why."));
+    }
+  }
+
+  #startOver() {
+    const question = "Start a new game? The one on the table ends here.";
+    if (this.snapshot.phase !== "over" && !confirm(question)) return;
+    this.#say("restart", {});
+  }
+
+  /** New controls; the focus follows if it was on the old ones, else what they ask is spoken. */
+  #setControls(state, ...children) {
+    const here = this.controls.contains(document.activeElement) || document.activeElement === document.body;
+    this.controls.dataset.state = state;
+    this.controls.replaceChildren(...children);
+    const prompt = this.controls.querySelector(".prompt");
+    this.status.textContent = here || !prompt ? "" : prompt.textContent;
+    if (here) (prompt ?? this.controls.querySelector("button"))?.focus({ preventScroll: true });
+    if (prompt) this.desk.scrollIntoView({ block: "nearest", behavior: mayMove() ? "smooth" : "auto" });
+  }
+
+  #press(event) {
+    if (pref("letters") !== "on" || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
+    if (event.target.closest?.("input, select, textarea")) return;
+    const control = this.controls.querySelector(`[data-letter="${CSS.escape(event.key.toLowerCase())}"]`);
+    if (!control) return;
+    event.preventDefault();
+    control.click();
+  }
+}
+
+/** Who plays against the person, and as what: short enough for a phone. */
+function against(players) {
+  const others = players.filter((player) => !player.you);
+  if (others.length > 3) return `${others.length} opponents`;
+  return listed(others.map(({ name, agent }) =>
+    (name.toLowerCase() === agent ? name : `${name} (${agent})`)));
+}
+
+function promptOf(view, you, names) {
+  const card = view.seats[you].card;
+  const hold = card ? `You hold the ${cardName(card)}.` : "";
+  return view.turn === you ? `Your turn. ${hold}` : `${names[view.turn]} asks you to swap. ${hold}`;
+}

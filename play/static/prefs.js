@@ -1,0 +1,18 @@
+/**
+ * What the reader likes, kept for this tab only; nothing about a game is stored.
+ */
+
+const DEFAULTS = { pace: "calm", letters: "on", table: "", setup: "" };
+
+export function pref(name) {
+  return sessionStorage.getItem(`cuckoo.${name}`) ?? DEFAULTS[name];
+}
+
+export function setPref(name, value) {
+  sessionStorage.setItem(`cuckoo.${name}`, value);
+}
+
+/** Whether things may move: the system's wish is respected. */
+export function mayMove() {
+  return !matchMedia("(prefers-reduced-motion: reduce)").matches;
+}

@@ -1,0 +1,442 @@
+"""The practice table: one person and agents at a game, message by message.
+
+A :class:`Table` is what the page and the terminal both play at. The person sends messages (take an
+action, watch on, restart, the coach on or off); each answer is a *snapshot*, plain data ready for JSON: what
+has happened since the last message as frames (:mod:`cuckoo_env.play.frames`), the table now, and
+what may be done. A snapshot holds what the person's seat may see, and nothing else: no hidden card, no
+stock, no seed. A message that is refused changes nothing.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from cuckoo_env import agents, events, explain, records, seeding
+from cuckoo_env.engine import ACTION_NAMES
+from cuckoo_env.game import Game, IllegalActionError
+from cuckoo_env.observation import Layout
+from cuckoo_env.play import opponents as seated
+from cuckoo_env.play.frames import JsonObject, frames, tell, view
+from cuckoo_env.play.replay import replay
+from cuckoo_env.rules import Direction, FirstDealer, Rules
+
+if TYPE_CHECKING:
+    from cuckoo_env.play.coach import Advice, Coach
+
+MOST_SEATS: Final = 10
+MOST_LIVES: Final = 10
+"""The largest table that is played at: what a page can show, and a game that ends within an evening."""
+MOST_STAKE: Final = 1_000_000
+MOST_ROUNDS: Final = 500
+"""Rounds after which a game is not played on: where a pot is carried over, it need not end by itself."""
+LONGEST_NAME: Final = 24
+HOW: Final = ("go", "end")
+"""How to watch on: one decision, or to the end of the game."""
+
+
+class RefusedError(ValueError):
+    """A message that is refused; nothing has changed.
+
+    Attributes:
+        code: a word for programs, such as ``stale``.
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
+
+    @classmethod
+    def of(cls, field: str, value: object, accepted: str) -> RefusedError:
+        """A value that is refused, with what is accepted instead."""
+        return cls("bad-request", f"{field}: {value!s:.60} is refused; accepted: {accepted}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableSettings:
+    """What is played at a table, and who sits there.
+
+    Attributes:
+        rules: the rules; where they leave the first dealer to the lot, the seat to the person's
+            right deals first, so that the person begins.
+        opponents: in the other seats, ascending; fewer are taken again in turn.
+        name: what the person is called.
+        seat: the person's seat.
+        coach: whether the coach speaks.
+        seed: the seed of all cards and choices; None asks the operating system. It is never told.
+
+    Raises:
+        RefusedError: naming the field, its value and what is accepted.
+    """
+
+    rules: Rules
+    opponents: tuple[seated.Opponent, ...]
+    name: str = "You"
+    seat: int = 0
+    coach: bool = True
+    seed: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what no table is laid for."""
+        rules = self.rules
+        check_size(rules)
+        if not 0 <= self.seat < rules.seats:
+            raise RefusedError.of("seat", self.seat, f"0 to {rules.seats - 1}")
+        if not 1 <= len(self.opponents) < rules.seats:
+            raise RefusedError.of(
+                "opponents", len(self.opponents), f"1 to {rules.seats - 1} of them"
+            )
+        check_name(self.name)
+
+
+def check_size(rules: Rules) -> None:
+    """Raise for rules that are too large for the practice table.
+
+    Raises:
+        RefusedError: naming the field, its value and what is accepted.
+    """
+    for field, most in (("seats", MOST_SEATS), ("lives", MOST_LIVES), ("stake", MOST_STAKE)):
+        value = getattr(rules, field)
+        if value > most:
+            raise RefusedError.of(field, f"{value:g}", f"at most {most:,} at the practice table")
+
+
+def check_name(name: str) -> str:
+    """The name, if it is one that is read out as a name.
+
+    Raises:
+        RefusedError: for anything but 1 to 24 letters, digits, spaces, points, hyphens and apostrophes.
+    """
+    fits = 1 <= len(name) <= LONGEST_NAME and name == name.strip()
+    if not fits or not all(_in_a_name(letter) for letter in name):
+        raise RefusedError.of(
+            "name",
+            repr(name),
+            f"1 to {LONGEST_NAME} letters, digits, spaces, points, hyphens and apostrophes",
+        )
+    return name
+
+
+def _in_a_name(letter: str) -> bool:
+    return letter.isalnum() or letter in " .-'’"
+
+
+def dealt_to_the_person_first(rules: Rules, seat: int) -> Rules:
+    """The rules with the first dealer to the right of a seat, where they leave him to the lot."""
+    if rules.first_dealer is not FirstDealer.LOT:
+        return rules
+    step = 1 if rules.direction is Direction.LEFT else -1
+    return rules.replace(first_dealer=(seat - step) % rules.seats)
+
+
+class _Told(Game):
+    """A game that is told in frames; for a seat that is out, the news of a view would grow and grow."""
+
+    def news(self, viewer: int) -> tuple[events.Event, ...]:
+        """None: frames tell them."""
+        del viewer
+        return ()
+
+
+class Table:
+    """A person and agents at a game.
+
+    Every method may be called from any thread; a message must name the table's :attr:`turn`.
+
+    Attributes:
+        rules: the rules that are played.
+        seat: the person's seat.
+        names: what every seat is called.
+        turn: the version of the table: every accepted message raises it.
+
+    Example:
+        >>> from cuckoo_env.play.opponents import Opponent
+        >>> pair = (Opponent.of("robin"), Opponent.of("alex"))
+        >>> rules = Rules.parse("practice-table")
+        >>> table = Table(TableSettings(rules=rules, opponents=pair, coach=False, seed=7))
+        >>> first = table.snapshot()
+        >>> first["phase"], first["legal"], first["frames"][-1]["text"]
+        ('decide', ['keep', 'swap'], 'Alex gets a card.')
+        >>> table.act(first["turn"], "keep")["turn"]
+        1
+    """
+
+    def __init__(self, settings: TableSettings) -> None:
+        """Lay the table and deal the first round.
+
+        Args:
+            settings: what is played, and by whom.
+
+        Raises:
+            AgentError: for opponents that cannot play these rules.
+        """
+        self.rules = dealt_to_the_person_first(settings.rules, settings.seat)
+        self.seat = settings.seat
+        others = self.rules.seats - 1
+        invited = settings.opponents
+        opponents = [invited[k % len(invited)] for k in range(others)]
+        specs = tuple(opponent.spec for opponent in opponents)
+        self._agents = list(seated.seated(self.rules, specs, self.seat))
+        self.names = seated.names_of(settings.name, self.seat, opponents)
+        self._layout = Layout.of(self.rules)
+        self._players = _players(self.names, self.seat, opponents)
+        self._told_rules = _told_rules(self.rules)
+        self._seed, self._games = seeding.check_seed(settings.seed), 0
+        self._luck = np.random.default_rng([self._seed, seeding.CHOICES])
+        self._coach = self._new_coach() if settings.coach else None
+        self._lock = threading.Lock()
+        self.turn = 0
+        self._advices: list[Advice] = []
+        self._begin()
+
+    # Messages
+
+    def snapshot(self) -> JsonObject:
+        """The last answer once more."""
+        with self._lock:
+            return self._answer
+
+    def act(self, turn: int, action: str) -> JsonObject:
+        """The person takes an action, and the agents play on until the person is asked again.
+
+        Raises:
+            RefusedError: ``stale`` for another turn, ``illegal`` for an action that is not legal now.
+        """
+        with self._lock:
+            self._check_turn(turn)
+            game = self._game.copy()
+            try:
+                game.verify(self.seat, action)
+            except IllegalActionError as error:
+                raise RefusedError("illegal", str(error)) from None
+            advice = self._advise(action)
+            told = self._step(game, action)
+            told += self._until_the_person(game)
+            if advice is not None:
+                self._advices.append(advice)
+            return self._commit(game, told, advice)
+
+    def watch(self, turn: int, how: str) -> JsonObject:
+        """The agents play on without the person, who is out: one decision, or to the end.
+
+        To the end, the frames are those of the last round: what came before is in the replay.
+
+        Raises:
+            RefusedError: ``stale`` for another turn, ``illegal`` while there is nothing to watch,
+                ``bad-request`` for another word than those of :data:`HOW`.
+        """
+        with self._lock:
+            self._check_turn(turn)
+            if how not in HOW:
+                raise RefusedError.of("how", how, " or ".join(HOW))
+            if self._phase(self._game) != "watch":
+                raise RefusedError(
+                    "illegal", "watch: only a seat that is out may watch agents play on"
+                )
+            game = self._game.copy()
+            told = self._agent_step(game)
+            while how == "end" and self._phase(game) == "watch":
+                told = _last_round([*told, *self._agent_step(game)])
+            told += self._until_the_person(game)
+            return self._commit(game, told, None)
+
+    def restart(self, turn: int) -> JsonObject:
+        """A new game with the same seats and rules.
+
+        Raises:
+            RefusedError: ``stale`` for another turn.
+        """
+        with self._lock:
+            self._check_turn(turn)
+            self.turn += 1
+            self._advices = []
+            return self._begin()
+
+    def set_coach(self, turn: int, *, on: bool) -> JsonObject:
+        """Switch the coach on or off.
+
+        Raises:
+            RefusedError: ``stale`` for another turn.
+        """
+        with self._lock:
+            self._check_turn(turn)
+            self._coach = (self._coach or self._new_coach()) if on else None
+            return self._commit(self._game, [], None)
+
+    def record(self) -> records.Record:
+        """The finished game as a record.
+
+        Raises:
+            RefusedError: ``not-over`` while it goes on, as a record shows all cards.
+        """
+        return records.record(self._finished("record"), self.names)
+
+    def replay(self) -> list[JsonObject]:
+        """The finished game step by step, with all cards and what each seat knew.
+
+        Raises:
+            RefusedError: ``not-over`` while it goes on.
+        """
+        return replay(self._finished("replay"), self.names, self.seat)
+
+    def _finished(self, what: str) -> Game:
+        with self._lock:
+            if self._game.seat is not None:
+                raise RefusedError("not-over", f"{what}: refused while the game goes on")
+            return self._game
+
+    def _check_turn(self, turn: int) -> None:
+        if turn != self.turn:
+            message = f"turn: {turn} is refused; accepted: {self.turn}, which is the table's now"
+            raise RefusedError("stale", message)
+
+    # Playing
+
+    def _begin(self) -> JsonObject:
+        game = _Told(self.rules, seeding.derive(self._seed, self._games))
+        self._games += 1
+        told = frames(None, game, game.events, self.seat, self.names)
+        return self._show(game, [*told, *self._until_the_person(game)], None)
+
+    def _phase(self, game: Game) -> str:
+        if game.seat is None:
+            return "over"
+        return "decide" if game.lives[self.seat] > 0 else "watch"
+
+    def _until_the_person(self, game: Game) -> list[JsonObject]:
+        """The agents play until the person is to act; who is out is asked whether to watch on."""
+        told = []
+        while self._phase(game) == "decide" and game.seat != self.seat:
+            told += self._agent_step(game)
+        return told
+
+    def _agent_step(self, game: Game) -> list[JsonObject]:
+        """The seat to act decides from what it sees, and from nothing else."""
+        seat = game.seat
+        assert seat is not None
+        observation, mask = game.observe(seat, self._layout)
+        agent = self._agents[seat - (seat > self.seat)]
+        chances = agent.probabilities(observation[None], mask[None], self._layout)
+        action = agents.sample(chances, self._luck.random(1)).item()
+        return self._step(game, ACTION_NAMES[action])
+
+    def _step(self, game: Game, action: str) -> list[JsonObject]:
+        before = view(game, self.seat)
+        if before["round"] > MOST_ROUNDS:
+            raise RefusedError(
+                "too-long", f"round: a game of {MOST_ROUNDS} rounds is not played on"
+            )
+        happened = game.act(action)
+        return tell(before, view(game, self.seat), happened, self.rules, self.seat, self.names)
+
+    # Answers
+
+    def _commit(self, game: Game, told: list[JsonObject], advice: Advice | None) -> JsonObject:
+        self.turn += 1
+        return self._show(game, told, advice)
+
+    def _show(self, game: Game, told: list[JsonObject], advice: Advice | None) -> JsonObject:
+        self._game = game
+        self._answer: JsonObject = {
+            "turn": self.turn,
+            "phase": self._phase(game),
+            "legal": list(game.view(self.seat).legal),
+            "frames": told,
+            "view": view(game, self.seat),
+            "coach": self._coach is not None,
+            "advice": None if advice is None else _plain(advice),
+            "results": None if game.seat is not None else self._results(game),
+            "rules": self._told_rules,
+            "players": self._players,
+        }
+        return self._answer
+
+    def _advise(self, action: str) -> Advice | None:
+        """What the coach says of an action; nothing if it is off, or finds no deal that fits."""
+        if self._coach is None:
+            return None
+        from cuckoo_env.play.coach import ImpossibleError  # noqa: PLC0415 - only with the coach
+
+        try:
+            return self._coach.advise(self._game, self.seat, action)
+        except ImpossibleError:
+            return None
+
+    def _new_coach(self) -> Coach:
+        from cuckoo_env.play.coach import Coach  # noqa: PLC0415 - evaluation, only with the coach
+
+        seats = [seat for seat in range(self.rules.seats) if seat != self.seat]
+        others = dict(zip(seats, self._agents, strict=True))
+        return Coach(self.rules, others, self.seat, self.names)
+
+    def _results(self, game: Game) -> JsonObject:
+        """How the game ended, and what led there."""
+        result = game.result
+        assert result is not None
+        return {
+            "winners": list(result.winners),
+            "payoffs": list(result.payoffs),
+            "truncated": result.truncated,
+            "rounds": _losers_by_round(game.events),
+            "costliest": self._costliest(),
+        }
+
+    def _costliest(self) -> list[JsonObject] | None:
+        if self._coach is None:
+            return None
+        from cuckoo_env.play.coach import costliest  # noqa: PLC0415 - as above
+
+        return [_plain(advice) for advice in costliest(self._advices)]
+
+
+def _plain(advice: Advice) -> JsonObject:
+    return {**dataclasses.asdict(advice), "clear": advice.clear}
+
+
+def _last_round(told: list[JsonObject]) -> list[JsonObject]:
+    """The frames from the last deal on."""
+    starts = [at for at, frame in enumerate(told) if frame["event"] == "round"]
+    return told[starts[-1] :] if starts else told
+
+
+def _players(
+    names: Sequence[str], seat: int, opponents: Sequence[seated.Opponent]
+) -> list[Mapping[str, Any]]:
+    labels: list[str | None] = [opponent.label for opponent in opponents]
+    labels.insert(seat, None)
+    return [
+        {"seat": each, "name": name, "agent": label, "you": each == seat}
+        for each, (name, label) in enumerate(zip(names, labels, strict=True))
+    ]
+
+
+@functools.lru_cache(maxsize=256)
+def _told_rules(rules: Rules) -> JsonObject:
+    """The rules in words; tables that play the same rules share them."""
+    return {
+        "text": str(rules),
+        "special": explain.special(rules),
+        "sentences": explain.sentences(rules),
+        "together": explain.together(rules),
+    }
+
+
+def _losers_by_round(happened: Sequence[events.Event]) -> list[JsonObject]:
+    """Who lost what in each round, and with which card."""
+    rounds: list[JsonObject] = []
+    cards: dict[int | None, str | None] = {}
+    for event in happened:
+        if event.event == "round":
+            rounds.append({"dealer": event.seat, "lost": []})
+        elif event.event == "revealed":
+            cards[event.seat] = event.card
+        elif event.event == "lost":
+            lost = {"seat": event.seat, "count": event.count, "card": cards[event.seat]}
+            rounds[-1]["lost"].append(lost)
+    return rounds

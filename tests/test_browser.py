@@ -1,0 +1,1054 @@
+"""The practice table's page in a real Chromium, played as a person plays it."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import os
+import re
+import shutil
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from cuckoo_env import events, records
+from cuckoo_env.cards import card_symbol, card_text, parse_card, rank_of
+from cuckoo_env.engine import NO_CARD
+from cuckoo_env.rules import Rules
+
+CHROMIUM = next(
+    filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
+)
+NEEDED = ("playwright", "starlette", "uvicorn")
+MISSING = [each for each in NEEDED if importlib.util.find_spec(each) is None]
+if CHROMIUM is None:
+    MISSING.append("Chromium on the PATH")
+
+pytestmark = [
+    pytest.mark.needs_chromium,
+    pytest.mark.skipif(
+        bool(MISSING),
+        reason="the practice table in a browser (matches, tutorials, coach, keyboard, print, secrets,"
+        f" accessibility) is left out: there is no {', no '.join(MISSING)}",
+    ),
+]
+
+PHONE, TABLET, DESKTOP = (360, 740), (820, 1100), (1280, 820)
+PAGES = ("new", "play", "learn", "reference")
+
+
+# The server, in this process, so that a test can look at what the page must not know
+
+
+@dataclass
+class Answer:
+    """What the server sent, and what it had to keep to itself at that moment."""
+
+    path: str
+    status: int
+    text: str
+    secrets: tuple[str, ...]
+
+
+@dataclass
+class Wire:
+    """Stands between the server and the browser, and writes everything down."""
+
+    app: Any
+    registry: Any
+    answers: list[Answer] = field(default_factory=list)
+
+    async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
+        body, status = bytearray(), 0
+
+        async def listen(message: Any) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                body.extend(repr(message["headers"]).encode())
+            body.extend(message.get("body", b""))
+            await send(message)
+
+        await self.app(scope, receive, listen)
+        if scope["type"] == "http":
+            text = body.decode()
+            kept = self._secrets(scope["path"], text)
+            self.answers.append(Answer(scope["path"], status, text, kept))
+
+    def _secrets(self, path: str, text: str) -> tuple[str, ...]:
+        code = re.match(r"/api/tables/([\w-]+)", path) or re.search(r'"table":"([\w-]+)"', text)
+        if not path.startswith("/api/tables") or code is None:
+            return ()
+        return tuple(hidden_cards(self.table(code[1]))) + seeds(self.table(code[1]))
+
+    def table(self, code: str) -> Any:
+        return self.registry._tables[code].table
+
+
+def hidden_cards(table: Any) -> Iterator[str]:
+    """The cards that the person at a table may not see now: other seats' and the stock's top."""
+    g, viewer = table._game._games[0], table.seat
+    if table._game.seat is None:
+        return
+    for seat in range(table.rules.seats):
+        if g["lives"][seat] > 0 and seat != viewer and not g["known"][seat, viewer]:
+            yield card_text(int(g["card"][seat]))
+    if int(g["top"]) != int(g["stock"]) and int(g["top"]) != NO_CARD:
+        yield card_text(int(g["top"]))
+
+
+def seeds(table: Any) -> tuple[str, ...]:
+    """The seed and the generator's state, as they would be written."""
+    numbers = [table._seed, *table._game._games[0]["rng"].ravel().tolist()]
+    return tuple(form for each in numbers for form in (str(each), f"{each:x}") if len(form) > 5)
+
+
+class Served:
+    """A practice table that listens, and can be stopped and started again."""
+
+    def __init__(self) -> None:
+        from cuckoo_env.play import server
+
+        self._server = server
+        self._port = 0
+        self.start()
+
+    def start(self) -> None:
+        from cuckoo_env.play.menu import Menu
+        from cuckoo_env.play.opponents import Opponent
+        from cuckoo_env.play.registry import Registry
+
+        menu = Menu(Rules.parse("practice-table"), [Opponent.of("robin"), Opponent.of("alex")])
+        registry = Registry()
+        self.wire = Wire(self._server.make_app(menu, registry=registry), registry)
+        listener = self._server.listen("127.0.0.1", self._port)
+        self._port = listener.getsockname()[1]
+        self._uvicorn = self._server.make_server(self.wire)
+        self._thread = threading.Thread(target=self._uvicorn.run, args=([listener],), daemon=True)
+        self._thread.start()
+        self._listener = listener
+
+    def stop(self) -> None:
+        self._uvicorn.should_exit = True
+        self._thread.join(20)
+        self._listener.close()
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self._port}/"
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    from playwright.sync_api import sync_playwright
+
+    # Chromium's own sandbox does not work for the root user of a container.
+    arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=arguments)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
+    from cuckoo_env import seeding
+
+    check = seeding.check_seed
+    # The same games in every run: what the operating system would give is given here.
+    monkeypatch.setattr(
+        seeding, "check_seed", lambda seed: check(20_240_607 if seed is None else seed)
+    )
+    each = Served()
+    yield each
+    each.stop()
+
+
+@pytest.fixture
+def person(chromium: Any, served: Served) -> Iterator[Callable[..., Person]]:
+    """Makes people who sit at the page; afterwards nothing may have gone wrong in their browsers."""
+    people: list[Person] = []
+
+    def come(size: tuple[int, int] = DESKTOP, **wishes: Any) -> Person:
+        people.append(Person(chromium, served, size, **wishes))
+        return people[-1]
+
+    yield come
+    for each in people:
+        each.context.close()
+        assert each.complaints == []
+        assert [url for url in each.asked if not url.startswith(served.url)] == []
+
+
+class Person:
+    """Somebody at the page."""
+
+    def __init__(
+        self,
+        chromium: Any,
+        served: Served,
+        size: tuple[int, int],
+        *,
+        pace: str = "at once",
+        **wishes: Any,
+    ) -> None:
+        self.served = served
+        viewport = {"width": size[0], "height": size[1]}
+        self.context = chromium.new_context(viewport=viewport, **wishes)
+        self.context.add_init_script(f"sessionStorage.setItem('cuckoo.pace', {pace!r})")
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(20_000)
+        self.complaints: list[str] = []
+        self.asked: list[str] = []
+        self.expects: tuple[str, ...] = ()
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("request", lambda request: self.asked.append(request.url))
+
+    def _hear(self, message: Any) -> None:
+        if message.type in {"error", "warning"} and not any(
+            each in message.text for each in self.expects
+        ):
+            self.complaints.append(message.text)
+
+    def go(self, page: str) -> None:
+        self.page.goto(f"{self.served.url}#{page}")
+        self.page.wait_for_selector(f"main[data-page='{page}'] h1")
+
+    def sit_down(
+        self,
+        rules: str = "practice-table",
+        seats: int = 3,
+        opponents: tuple[str, ...] = (),
+        *,
+        coach: bool = False,
+    ) -> None:
+        """Choose a table as one does by hand."""
+        self.go("new")
+        self.page.select_option("[name=preset]", rules)
+        self.page.select_option("[name=seats]", str(seats))
+        for at, spec in enumerate(opponents):
+            self.page.select_option(f"[name=opponent-{at}]", spec)
+        switch = self.page.get_by_role("switch", name="Coach")
+        if (switch.get_attribute("aria-checked") == "true") != coach:
+            switch.click()
+        self.page.click("text=Deal the cards")
+        self.settle()
+
+    def settle(self) -> str:
+        """Wait until the page waits for the person; returns what it waits for."""
+        self.page.wait_for_selector(".controls[data-state]:not([data-state=telling])")
+        return self.state
+
+    @property
+    def state(self) -> str:
+        found: str = self.page.get_attribute(".controls", "data-state")
+        return found
+
+    @property
+    def legal(self) -> list[str]:
+        found: list[str] = self.page.eval_on_selector_all(
+            ".actions [data-action]", "all => all.map(each => each.dataset.action)"
+        )
+        return found
+
+    @property
+    def table(self) -> Any:
+        """The table as the server knows it."""
+        code = self.page.evaluate("sessionStorage.getItem('cuckoo.table')")
+        return self.served.wire.table(code)
+
+    def press(self, label: str) -> str:
+        """Press a button and see what comes of it."""
+        before = self.page.locator(".controls > *").first.element_handle()
+        self.page.locator(".controls").get_by_role("button", name=label).click()
+        self.page.wait_for_function("node => !node.isConnected", arg=before)
+        return self.settle()
+
+    def decide(self, action: str) -> str:
+        return self.press(action.capitalize())
+
+    def play(
+        self, choose: Callable[[list[str]], str] = lambda legal: legal[0], until: str = "over"
+    ) -> None:
+        """Play on until the page is in a state."""
+        while (state := self.settle()) != until:
+            if state == "decide":
+                self.decide(choose(self.legal))
+            elif state == "round":
+                self.press("Next round")
+            elif state == "watch":
+                self.press("Watch on")
+            else:
+                raise AssertionError(f"the page is in the state {state} and never in {until}")
+
+    def start_over(self) -> None:
+        """A new game, from the menu of options; a question is asked first unless the game is over."""
+        told = self.page.locator(".log").element_handle()
+        before = told.query_selector("p")
+        self.page.click("text=Options")
+        self.page.locator(".options-list").get_by_role("button", name="Start over").click()
+        self.page.wait_for_function("node => !node.isConnected", arg=before)
+        assert self.settle() == "decide"
+
+    @property
+    def log(self) -> list[str]:
+        """What has been told."""
+        told: list[str] = self.page.eval_on_selector_all(
+            ".log [data-event]", "all => all.map(each => each.textContent)"
+        )
+        return told
+
+    @property
+    def tokens(self) -> list[int]:
+        """The lives that lie on the table."""
+        found: list[int] = self.page.eval_on_selector_all(
+            ".stage .seat",
+            "all => all.map(each => each.querySelectorAll('.token:not(.token-lost)').length)",
+        )
+        return found
+
+    @property
+    def open_cards(self) -> list[str]:
+        found: list[str] = self.page.eval_on_selector_all(
+            ".stage .seat-card .card", "all => all.map(each => each.dataset.card)"
+        )
+        return found
+
+
+# Playing
+
+
+def test_a_whole_match_is_told_to_its_end(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    assert somebody.log[0] == "A new round: Alex deals."
+    rounds = 0
+    while (state := somebody.settle()) != "over":
+        if state == "round":
+            rounds += 1
+            check_round(somebody, rounds)
+            somebody.press("Next round")
+        elif state == "watch":
+            somebody.press("Watch on")
+        else:
+            somebody.decide("keep")
+    table = somebody.table
+    assert rounds == len(rounds_of(table)) - 1
+    assert somebody.log == events.story(table._game.events, table.seat, table.names)
+    assert somebody.tokens == list(table._game.lives)
+    winner = table._game.result.winners[0]
+    name = "You win" if winner == table.seat else f"{table.names[winner]} wins"
+    assert somebody.page.inner_text(".outcome") == f"{name}, after {rounds + 1} rounds."
+
+
+def rounds_of(table: Any) -> list[list[Any]]:
+    """What has happened at a table, round by round."""
+    rounds: list[list[Any]] = []
+    for event in table._game.events:
+        if event.event == "round":
+            rounds.append([])
+        if rounds:
+            rounds[-1].append(event)
+    return rounds
+
+
+def check_round(somebody: Person, number: int) -> None:
+    """The panel after a round says who lost what, with which card, and everybody's lives."""
+    table, page = somebody.table, somebody.page
+    rounds = rounds_of(table)
+    losses = [event for event in rounds[number - 1] if event.event == "lost"]
+    revealed = {event.seat: event.card for event in rounds[number - 1] if event.event == "revealed"}
+    told = " ".join(events.story(losses, table.seat, table.names))
+    assert page.inner_text(".result h2") == f"Round {number}: {told}"
+    marked = page.locator(".standing-loses").evaluate_all(
+        "all => all.map(each => Number(each.dataset.seat))"
+    )
+    assert marked == sorted(event.seat for event in losses)
+    whys = " ".join(page.locator(".whys").all_inner_texts())
+    assert all(card_symbol(parse_card(revealed[event.seat])) in whys for event in losses)
+    lives = [table.rules.lives] * table.rules.seats
+    for event in (event for happened in rounds[:number] for event in happened):
+        if event.event == "lost":
+            lives[event.seat] -= event.count
+    shown = page.locator(".standing").evaluate_all(
+        "all => all.map(each => each.querySelectorAll('.token:not(.token-lost)').length)"
+    )
+    assert shown == lives
+
+
+@pytest.mark.parametrize("direction", ["left", "right"])
+def test_the_order_of_play_is_shown_and_moves(person: Any, direction: str) -> None:
+    somebody = person()
+    somebody.go("new")
+    somebody.page.select_option("[name=preset]", "cuckoo")
+    somebody.page.select_option("[name=seats]", "4")
+    somebody.page.click("text=Variants")
+    somebody.page.select_option("[name=axis-direction]", direction)
+    somebody.page.click("text=Deal the cards")
+    step = {"left": 1, "right": -1}[direction]
+    rounds = 0
+    while rounds < 2 and somebody.settle() in {"decide", "round"}:
+        if somebody.state == "round":
+            rounds += 1
+            somebody.press("Next round")
+            continue
+        dealer, lives = somebody.table._game.dealer, somebody.table._game.lives
+        round_table = [(dealer + step * each) % 4 for each in range(1, 5)]
+        order = [seat for seat in round_table if lives[seat] > 0]
+        places = somebody.page.locator(".seat .seat-place [aria-hidden]").all_inner_texts()
+        assert [int(places[seat]) for seat in order] == list(range(1, len(order) + 1))
+        assert somebody.page.locator(".arrow").count() == len(order) - 1
+        beside = somebody.page.evaluate(
+            """() => { const at = (each) => ['--x', '--y'].map(name => each.style.getPropertyValue(name));
+                const button = String(at(document.querySelector('.dealer-button')));
+                const seats = [...document.querySelectorAll('.seat')];
+                return seats.findIndex(seat => String(at(seat)) == button); }"""
+        )
+        assert beside == dealer
+        somebody.decide("keep")
+    assert rounds > 0
+
+
+def test_cards_lie_open_only_at_the_reveal(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    own, *others = somebody.open_cards
+    assert own == card_text(int(somebody.table._game._games[0]["card"][0]))
+    assert others == ["", ""]
+    while somebody.settle() == "decide":
+        somebody.decide("keep")
+    assert all(somebody.open_cards)
+
+
+def test_a_response_turn_can_be_paid_shown_or_accepted(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down("onesies", seats=3, opponents=("alex", "alex"))
+    taken = set()
+    while not {"accept", "pay"} <= taken:
+        state = somebody.settle()
+        if state == "round":
+            somebody.press("Next round")
+        elif state in {"over", "watch"}:
+            somebody.press("Play again" if state == "over" else "Start over")
+        elif "accept" in (legal := somebody.legal):
+            assert "asks you to swap" in somebody.page.inner_text(".prompt")
+            wanted = next(
+                (each for each in ("show", "pay", "accept") if each in legal and each not in taken),
+                "accept",
+            )
+            somebody.decide(wanted)
+            taken.add(wanted)
+            told = {"accept": "swaps with you", "pay": "You pay a life", "show": "You show"}[wanted]
+            assert any(told in line for line in somebody.log)
+        else:
+            somebody.decide("keep")
+
+
+def test_the_table_can_be_started_over(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    somebody.decide("keep")
+    somebody.page.once("dialog", lambda dialog: dialog.accept())
+    before = somebody.table.turn
+    somebody.start_over()
+    assert somebody.page.locator(".log [data-event=round]").count() == 1
+    assert somebody.table.turn == before + 1
+    assert somebody.tokens == [3, 3, 3]
+    assert somebody.page.locator(".log [data-event=revealed]").count() == 0
+
+
+def test_who_is_out_watches_on_and_sees_the_end(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down("cuckoo", seats=4)
+    # Asking away even high cards loses sooner or later; who wins all the same plays again.
+    while True:
+        state = somebody.settle()
+        if state == "watch":
+            break
+        if state == "over":
+            somebody.press("Play again")
+        elif state == "round":
+            somebody.press("Next round")
+        else:
+            somebody.decide("swap" if "swap" in somebody.legal else somebody.legal[0])
+    assert somebody.tokens[0] == 0
+    told = len(somebody.log)
+    somebody.press("Watch on")
+    assert len(somebody.log) > told
+    while somebody.state == "round":
+        somebody.press("Next round")
+    if somebody.state == "watch":
+        somebody.press("Show the end")
+    assert somebody.state == "over"
+    assert somebody.page.locator("text=Download the record").is_visible()
+    assert somebody.press("Play again") == "decide"
+
+
+def test_ten_seats_fit_without_covering_each_other(person: Any) -> None:
+    for size in (PHONE, DESKTOP):
+        somebody = person(size)
+        somebody.sit_down("onesies", seats=10)
+        boxes = somebody.page.eval_on_selector_all(
+            ".stage .seat",
+            """all => all.map(seat => ['.seat-card', '.plaque'].map(part => {
+                const box = seat.querySelector(part).getBoundingClientRect();
+                return [box.left, box.top, box.right, box.bottom];
+            }))""",
+        )
+        assert all(box[0] >= 0 and box[2] <= size[0] for seat in boxes for box in seat)
+        plaques = [seat[1] for seat in boxes]
+        cards = [seat[0] for seat in boxes]
+        for one, plaque in enumerate(plaques):
+            for two in range(len(boxes)):
+                if one != two:
+                    assert not overlap(plaque, plaques[two]), (size, one, two)
+                    assert not overlap(plaque, cards[two]), (size, one, two)
+
+
+def overlap(one: list[float], two: list[float]) -> bool:
+    return one[0] < two[2] and two[0] < one[2] and one[1] < two[3] and two[1] < one[3]
+
+
+def test_a_reload_goes_on_where_the_table_stands(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    card = somebody.open_cards[0]
+    somebody.page.reload()
+    assert somebody.settle() == "decide"
+    assert somebody.open_cards[0] == card
+
+
+def test_the_table_waits_while_one_looks_elsewhere(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    somebody.page.keyboard.press("k")
+    somebody.page.wait_for_selector(".controls[data-state=round]")
+    told = somebody.log
+    somebody.page.click("nav >> text=Learn")
+    somebody.page.wait_for_selector(".shelf")
+    turn = somebody.table.turn
+    somebody.page.keyboard.press("n")
+    somebody.page.click("nav >> text=Play")
+    somebody.page.wait_for_selector(".controls[data-state=round]")
+    assert somebody.log == told
+    assert somebody.table.turn == turn
+    somebody.page.keyboard.press("n")
+    assert somebody.settle() == "decide"
+
+
+def test_a_stale_page_is_told_and_catches_up(person: Any) -> None:
+    somebody = person()
+    somebody.expects = ("409",)
+    somebody.sit_down()
+    table = somebody.table
+    table.act(table.turn, "keep")
+    somebody.page.click("[data-action=keep]")
+    somebody.page.wait_for_selector(".notice")
+    assert "turn" in somebody.page.inner_text(".notice")
+    somebody.page.wait_for_function(
+        "() => document.querySelectorAll('.log [data-event=kept]').length > 0"
+    )
+
+
+# Learning
+
+
+def test_every_lesson_is_told_and_answered(person: Any) -> None:
+    somebody = person()
+    somebody.go("learn")
+    links = somebody.page.eval_on_selector_all(".shelf a", "all => all.map(each => each.hash)")
+    from cuckoo_env.play import lessons
+
+    assert links == [f"#learn/{each['id']}" for each in lessons.lessons()]
+    for link in links:
+        steps = lessons.lesson(link.rpartition("/")[2])["steps"]
+        somebody.page.goto(f"{somebody.served.url}{link}")
+        for at, step in enumerate(steps):
+            somebody.page.wait_for_selector(f"text=Step {at + 1} of {len(steps)}")
+            assert step["text"] in somebody.page.inner_text(".lesson .desk")
+            if step.get("ask"):
+                for answer in step["legal"]:
+                    somebody.page.click(f".lesson [data-action={answer}]")
+                    assert step["answers"][answer] in somebody.page.inner_text(".lesson-answer")
+            if at + 1 < len(steps):
+                somebody.page.click(".lesson .actions >> text=Next")
+
+
+# The coach
+
+
+def exact_worths(table: Any) -> dict[int, dict[str, float]]:
+    """By the rank it holds: what the first seat's choices are worth in the first round.
+
+    Read off the exact trees, without the coach.
+    """
+    import numpy as np
+
+    from cuckoo_env.evaluate.exact import action_values, best_response, reveal_worth, strategy_of
+    from cuckoo_env.evaluate.match import Match
+
+    match = Match(table.rules)
+    # What sits in the person's seat is replaced by the best response.
+    strategy = strategy_of(match, [table._agents[0], *table._agents])
+    best = best_response(match, strategy, table.seat)
+    position = next(
+        each for each in match.positions if each.lives == (3, 3, 3) and each.dealer == 2
+    )
+    number = match.positions.index(position)
+    tree = match.tree[number]
+    assert match.order[number][0] == table.seat
+    leaf = tree.outcomes @ reveal_worth(match, number, table.seat, best.win_share)
+    own = tree.own_edges(0)
+    won, _ = action_values(tree, best.strategy[number], own, leaf)
+    reached, _ = action_values(tree, best.strategy[number], own, np.ones(len(tree.outcomes)))
+    worths = {}
+    for state in np.flatnonzero(tree.state_place == 0):
+        edges = slice(tree.state_edge[state], tree.state_edge[state + 1])
+        ranks, _ = tree.path_to(int(tree.state_node[state]))
+        shares = (won[edges] / reached[edges]).tolist()
+        worths[ranks[0]] = dict(zip(("keep", "swap"), shares, strict=True))
+    return worths
+
+
+def test_the_coach_s_figures_are_the_exact_ones(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down(coach=True)
+    worths = exact_worths(somebody.table)
+    assert len(worths) == 13
+    somebody.page.on("dialog", lambda dialog: dialog.accept())
+    for action in ("keep", "swap", "keep", "swap"):
+        card = somebody.open_cards[0]
+        exact = worths[rank_of(parse_card(card))]
+        somebody.decide(action)
+        shown = somebody.page.eval_on_selector_all(
+            ".worth", "all => all.map(each => [each.dataset.action, Number(each.dataset.share)])"
+        )
+        assert dict(shown) == pytest.approx(exact, abs=1e-9)
+        text = somebody.page.inner_text(".coach")
+        assert all(f"{100 * share:.1f} %" in text for share in exact.values())
+        best = max(exact, key=exact.__getitem__)
+        cost = float(somebody.page.get_attribute(".advice", "data-cost"))
+        assert cost == pytest.approx(exact[best] - exact[action], abs=1e-9)
+        somebody.start_over()
+
+
+def test_the_coach_can_be_silenced_and_sums_up_at_the_end(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down(coach=True)
+    switch = somebody.page.get_by_role("switch", name="Coach")
+    switch.click()
+    somebody.page.wait_for_selector("text=The coach is silent.")
+    somebody.decide("keep")
+    assert somebody.page.locator(".advice").count() == 0
+    switch.click()
+    somebody.page.wait_for_selector("text=After each of your decisions")
+    somebody.play(lambda _: "swap")
+    assert 1 <= somebody.page.locator(".costliest li").count() <= 3
+    costs = [each.cost for each in somebody.table._advices]
+    shown = somebody.page.eval_on_selector_all(
+        ".costliest .cost", "all => all.map(each => each.textContent)"
+    )
+    assert shown[0].startswith(f"{100 * max(costs):.1f} ")
+
+
+# Afterwards
+
+
+def test_the_replay_shows_every_step_and_what_each_seat_knew(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    somebody.play()
+    table = somebody.table
+    somebody.page.click("text=Replay step by step")
+    steps = table.replay()
+    somebody.page.wait_for_selector(f"text=Step 1 of {len(steps)}")
+    viewer = somebody.page.get_by_label("Show", exact=True)
+    for at in (0, 3, 7, len(steps) - 1):
+        somebody.page.locator("input[type=range]").fill(str(at))
+        assert somebody.page.inner_text(".caption") == steps[at]["text"]
+        for seat in range(3):
+            viewer.select_option(str(seat))
+            held = [each["holds"] for each in steps[at]["view"]["seats"]]
+            knew = [
+                card or ""
+                for card, holds in zip(steps[at]["knew"][seat], held, strict=True)
+                if holds
+            ]
+            assert [
+                card for card, holds in zip(cards_of(somebody), held, strict=True) if holds
+            ] == knew
+        viewer.select_option("all")
+    somebody.page.keyboard.press("Home")
+
+
+def cards_of(somebody: Person) -> list[str]:
+    found: list[str] = somebody.page.eval_on_selector_all(
+        ".stage .seat", "all => all.map(each => each.querySelector('.card')?.dataset.card ?? '')"
+    )
+    return found
+
+
+def test_the_record_is_downloaded_and_replays(person: Any, tmp_path: Path) -> None:
+    somebody = person()
+    somebody.sit_down()
+    somebody.play()
+    with somebody.page.expect_download() as download:
+        somebody.page.click("text=Download the record")
+    file = tmp_path / "game.json"
+    download.value.save_as(file)
+    record = json.loads(file.read_text())
+    checked = records.check(record)
+    assert checked["winners"] == list(somebody.table._game.result.winners)
+
+
+# Keyboard, screen readers, eyes
+
+
+def test_everything_can_be_done_with_the_keyboard_alone(person: Any) -> None:
+    somebody = person()
+    somebody.go("new")
+    keyboard = somebody.page.keyboard
+    reach(somebody, "Deal the cards")
+    keyboard.press("Enter")
+    assert somebody.settle() == "decide"
+    reach(somebody, "Keep")
+    keyboard.press("Enter")
+    somebody.page.wait_for_selector(".controls[data-state=round]")
+    # The focus is at what has just been said, so that the next tab reaches what can be done.
+    assert "Round 1" in somebody.page.evaluate("document.activeElement.textContent")
+    keyboard.press("n")
+    assert somebody.settle() == "decide"
+    keyboard.press("s")
+    somebody.page.wait_for_function(
+        "() => document.querySelectorAll('.log [data-event=asked]').length > 0"
+    )
+    reach(somebody, "Learn")
+    keyboard.press("Enter")
+    somebody.page.wait_for_selector(".shelf")
+    assert somebody.page.evaluate("document.activeElement.tagName") == "H1"
+
+
+def reach(somebody: Person, label: str) -> None:
+    """Press the tab key until what has the focus is called so."""
+    for _ in range(60):
+        somebody.page.keyboard.press("Tab")
+        if somebody.page.evaluate("document.activeElement.textContent").strip().startswith(label):
+            return
+    raise AssertionError(f"the tab key never reaches {label}")
+
+
+def test_letter_keys_can_be_switched_off(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    somebody.page.click("text=Options")
+    somebody.page.get_by_role("switch", name="Letter keys").click()
+    turn = somebody.table.turn
+    somebody.page.keyboard.press("k")
+    somebody.page.wait_for_timeout(200)
+    assert somebody.table.turn == turn
+
+
+NAMELESS = """() => [...document.querySelectorAll(
+    'a, button, input, select, textarea, summary, [role=img], [role=switch], [role=log], [tabindex="0"]')]
+  .filter(each => each.checkVisibility() && !each.closest('[aria-hidden=true]'))
+  .filter(each => ![each.getAttribute('aria-label'), each.innerText, each.title,
+      ...[...(each.labels ?? [])].map(label => label.innerText)].some(text => text?.trim()))
+  .map(each => each.outerHTML)"""
+
+CONTRASTS = """() => {
+  const numbers = (text) => text.match(/[\\d.]+/g).map(Number);
+  const opaque = (color) => { const [, , , alpha = 1] = numbers(color); return alpha > 0.95; };
+  const light = (color) => {
+    const [r, g, b] = numbers(color).slice(0, 3).map(v => v / 255)
+      .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const found = [];
+  const walker = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode, owner = node.parentElement;
+    if (!node.textContent.trim() || owner.closest('.sr, .skip, option, script, noscript, .sprites')) continue;
+    if (!owner.checkVisibility({opacityProperty: true, visibilityProperty: true})) continue;
+    const range = document.createRange();
+    range.selectNodeContents(node);
+    owner.scrollIntoView({block: 'center', behavior: 'instant'});
+    const box = range.getClientRects()[0];
+    if (!box || !box.width) continue;
+    const [x, y] = [box.left + box.width / 2, box.top + box.height / 2];
+    const stack = document.elementsFromPoint(x, y);
+    const from = stack.indexOf(owner);
+    if (from < 0) continue;
+    const ground = stack.slice(from).map(each => getComputedStyle(each).backgroundColor).find(opaque)
+      ?? getComputedStyle(document.body).backgroundColor;
+    const card = owner.closest('svg.card');
+    const color = card ? getComputedStyle(owner).fill : getComputedStyle(owner).color;
+    const under = card ? getComputedStyle(card.querySelector('.card-paper')).fill : ground;
+    const [high, low] = [light(color), light(under)].sort((a, b) => b - a);
+    let veil = 1;
+    for (let each = owner; each; each = each.parentElement) veil *= Number(getComputedStyle(each).opacity);
+    found.push([(high + 0.05) / (low + 0.05), node.textContent.trim().slice(0, 40), color, under, veil]);
+  }
+  return found;
+}"""
+
+
+def at_every_page(somebody: Person) -> Iterator[str]:
+    """Visit all pages, the table at several moments."""
+    somebody.sit_down("onesies", seats=4, coach=True)
+    yield "decide"
+    while somebody.settle() == "decide":
+        somebody.decide(somebody.legal[0])
+    yield "round"
+    for page in ("new", "learn", "learn/" + first_lesson(), "reference"):
+        somebody.go(page)
+        somebody.page.wait_for_timeout(250)
+        yield page
+
+
+def first_lesson() -> str:
+    from cuckoo_env.play import lessons
+
+    return str(lessons.lessons()[0]["id"])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_every_page_can_be_read_and_named(person: Any, size: tuple[int, int], scheme: str) -> None:
+    somebody = person(size, color_scheme=scheme, reduced_motion="reduce")
+    for page in at_every_page(somebody):
+        assert somebody.page.evaluate(NAMELESS) == [], page
+        texts = somebody.page.evaluate(CONTRASTS)
+        assert len(texts) > 8, page
+        assert [each for each in texts if each[0] < 4.5 or each[-1] < 1] == [], page
+        wide = somebody.page.evaluate("document.documentElement.scrollWidth")
+        assert wide <= size[0], page
+        assert somebody.page.locator("h1").count() == 1, page
+        assert somebody.page.evaluate("document.title")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_the_focus_can_be_seen_on_every_control(person: Any, scheme: str) -> None:
+    somebody = person(color_scheme=scheme, reduced_motion="reduce")
+    somebody.sit_down(coach=True)
+    assert len(focused_by_tab(somebody)) >= 6
+    somebody.go("new")
+    somebody.page.click("text=Variants")
+    assert len(focused_by_tab(somebody)) > 15
+
+
+def focused_by_tab(somebody: Person) -> set[str]:
+    """Everything that the tab key reaches, each with a ring that can be seen."""
+    seen: set[str] = set()
+    for _ in range(60):
+        somebody.page.keyboard.press("Tab")
+        name, style, width = somebody.page.evaluate(
+            """() => { const it = document.activeElement, style = getComputedStyle(it);
+                return [it.outerHTML.slice(0, 90), style.outlineStyle, parseFloat(style.outlineWidth)]; }"""
+        )
+        if name.startswith("<body") or name in seen:
+            break
+        assert style != "none", name
+        assert width >= 2, name
+        seen.add(name)
+    return seen
+
+
+def test_events_are_spoken_and_cards_have_names(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    assert somebody.page.get_attribute(".log", "aria-live") == "polite"
+    card = somebody.open_cards[0]
+    label = somebody.page.get_attribute(".seat-you .card", "aria-label")
+    assert label.endswith({"c": "clubs", "d": "diamonds", "h": "hearts", "s": "spades"}[card[1]])
+    seat = somebody.page.locator(".seat").nth(1)
+    assert seat.get_by_role("img", name="face down").count() == 1
+    assert "3 of 3 lives left" in seat.inner_text() or "3 of 3" in seat.text_content()
+
+
+MOVING = "document.getAnimations().filter(each => each.playState === 'running').length"
+
+
+def test_nothing_moves_where_motion_is_not_wanted(person: Any) -> None:
+    moved = {}
+    for wish in ("reduce", "no-preference"):
+        somebody = person(pace="calm", reduced_motion=wish)
+        somebody.go("new")
+        somebody.page.evaluate(
+            """() => { window.moved = 0; const count = () => {
+                window.moved += document.getAnimations().length; requestAnimationFrame(count); };
+                count(); }"""
+        )
+        somebody.page.click("text=Deal the cards")
+        somebody.settle()
+        moved[wish] = somebody.page.evaluate("window.moved")
+    assert moved["reduce"] == 0
+    assert moved["no-preference"] > 0
+
+
+def test_the_story_takes_its_time_unless_it_is_hurried(person: Any) -> None:
+    somebody = person(pace="calm")
+    somebody.go("new")
+    somebody.page.click("text=Deal the cards")
+    somebody.page.wait_for_selector(".controls[data-state=telling]")
+    assert len(somebody.log) < 4
+    somebody.page.click("text=Show at once")
+    assert somebody.settle() == "decide"
+    assert len(somebody.log) == 4
+
+
+# Paper
+
+
+def test_the_quick_reference_prints_on_one_page(person: Any) -> None:
+    somebody = person()
+    somebody.go("reference")
+    somebody.page.emulate_media(media="print")
+    assert somebody.page.locator(".sheet").is_visible()
+    for hidden in ("header.site", "footer.site", ".reference-bar"):
+        assert not somebody.page.locator(hidden).is_visible()
+    ink = somebody.page.eval_on_selector(".sheet", "each => getComputedStyle(each).color")
+    assert ink == "rgb(0, 0, 0)"
+    somebody.page.emulate_media(media="screen")
+    choices = somebody.page.locator(".reference-bar option")
+    for rules in filter(None, choices.evaluate_all("all => all.map(each => each.value)")):
+        somebody.page.emulate_media(media="screen")
+        with somebody.page.expect_response("**/api/explain"):
+            somebody.page.select_option(".reference-bar select", rules)
+        somebody.page.wait_for_timeout(100)
+        somebody.page.emulate_media(media="print")
+        assert pages_of(somebody.page.pdf(prefer_css_page_size=True)) == 1, rules
+
+
+def pages_of(pdf: bytes) -> int:
+    return len(re.findall(rb"/Type\s*/Page\b(?!s)", pdf))
+
+
+# Secrets
+
+
+def in_this_deal(answer: Answer) -> str:
+    """What an answer says of the deal that is being played; earlier ones lie open."""
+    said = json.loads(answer.text[answer.text.index('{"') :])
+    starts = [at for at, frame in enumerate(said.get("frames", ())) if frame["event"] == "round"]
+    if starts:
+        said["frames"] = said["frames"][starts[-1] :]
+    return json.dumps(said, ensure_ascii=False)
+
+
+def test_no_hidden_card_stock_or_seed_reaches_the_browser(person: Any) -> None:
+    somebody = person()
+    for rules, seats in (("practice-table", 3), ("onesies", 4), ("open-kings", 6)):
+        somebody.sit_down(rules, seats=seats, coach=True)
+        decided = 0
+        while decided < 9:
+            state = somebody.settle()
+            if state == "decide":
+                decided += 1
+                legal = somebody.legal
+                somebody.decide("swap" if "swap" in legal and decided % 2 else legal[0])
+            else:
+                on = {"round": "Next round", "watch": "Watch on", "over": "Play again"}
+                somebody.press(on[state])
+    searched, secrets_searched = 0, 0
+    for answer in somebody.served.wire.answers:
+        if not answer.secrets:
+            assert (
+                answer.path.startswith(("/static/", "/api/menu", "/api/explain"))
+                or answer.path == "/"
+            )
+            continue
+        text = in_this_deal(answer)
+        for secret in answer.secrets:
+            forms = (f'"{secret}"', symbol(secret)) if len(secret) == 2 else (secret,)
+            assert not any(form in text for form in forms), (answer.path, secret)
+            # A seed is never written anywhere, nor in the headers, nor in an earlier deal.
+            assert len(secret) == 2 or secret not in answer.text
+            secrets_searched += 1
+        searched += 1
+    assert searched > 20
+    assert secrets_searched > 100
+
+
+def symbol(card: str) -> str:
+    return card_symbol(parse_card(card))
+
+
+def test_the_search_for_secrets_finds_one_that_is_told(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    answer = next(each for each in somebody.served.wire.answers if each.path == "/api/tables")
+    own = somebody.open_cards[0]
+    assert own not in answer.secrets
+    assert f'"{own}"' in in_this_deal(answer)
+    assert symbol(own) in in_this_deal(answer)
+
+
+# When things go wrong
+
+
+def test_a_restart_of_the_server_is_told(person: Any, served: Served) -> None:
+    somebody = person()
+    somebody.expects = (
+        "404",
+        "ERR_CONNECTION_REFUSED",
+        "ERR_EMPTY_RESPONSE",
+        "ERR_CONNECTION_RESET",
+    )
+    somebody.sit_down()
+    served.stop()
+    somebody.page.click("[data-action=keep]")
+    somebody.page.wait_for_selector(".notice >> text=does not answer")
+    served.start()
+    somebody.page.click("text=Try again")
+    somebody.page.wait_for_selector(".notice >> text=the server was restarted")
+    somebody.page.click("text=Choose a new table")
+    somebody.page.click("text=Deal the cards")
+    assert somebody.settle() == "decide"
+
+
+def test_a_name_is_text_and_never_code(person: Any) -> None:
+    somebody = person()
+    somebody.expects = ("400",)
+    somebody.go("new")
+    somebody.page.fill("[name=name]", "<b onclick=x>")
+    somebody.page.click("text=Deal the cards")
+    somebody.page.wait_for_selector(".notice")
+    assert "name" in somebody.page.inner_text(".notice")
+    assert somebody.page.locator(".notice b").count() == 0
+    somebody.page.fill("[name=name]", "Zoë O’Neil")
+    somebody.page.click("text=Deal the cards")
+    somebody.settle()
+    assert "Zoë O’Neil" in somebody.page.inner_text(".seat-you")
+
+
+def test_rules_that_are_refused_are_explained(person: Any) -> None:
+    somebody = person()
+    somebody.expects = ("400",)
+    somebody.go("new")
+    somebody.page.select_option("[name=preset]", "onesies")
+    somebody.page.click("text=Variants")
+    somebody.page.select_option("[name=axis-ties]", "first")
+    somebody.page.wait_for_selector(".explained .refused")
+    assert "ties" in somebody.page.inner_text(".explained")
+    somebody.page.select_option("[name=axis-ties]", "")
+    somebody.page.wait_for_selector(".explained h3")
+    somebody.page.select_option("[name=axis-king]", "open")
+    somebody.page.wait_for_function(
+        "() => document.querySelector('.explained').innerText.includes('king=open')"
+    )
+
+
+def test_no_script_of_others_runs(person: Any) -> None:
+    somebody = person()
+    somebody.expects = ("Content Security Policy",)
+    somebody.go("new")
+    somebody.page.evaluate(
+        """() => { const script = document.createElement('script');
+            script.textContent = 'window.intruder = true'; document.body.append(script); }"""
+    )
+    assert somebody.page.evaluate("window.intruder === undefined")

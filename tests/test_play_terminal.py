@@ -1,0 +1,176 @@
+"""The practice table in a terminal."""
+
+from __future__ import annotations
+
+import io
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from cuckoo_env import cli
+from cuckoo_env.explain import sentences
+from cuckoo_env.play.opponents import read
+from cuckoo_env.play.table import Table, TableSettings
+from cuckoo_env.play.terminal import ACTIONS, Terminal
+from cuckoo_env.rules import Rules
+
+ANSI = re.compile(r"\x1b\[[0-9;]*m")
+
+
+class Typist:
+    """Types given lines, and then whatever leads on, until the game is over."""
+
+    def __init__(self, lines: Iterable[str] = ()) -> None:
+        self.lines = iter(lines)
+        self.prompts: list[str] = []
+
+    def __call__(self, prompt: str) -> str:
+        self.prompts.append(prompt)
+        line = next(self.lines, None)
+        if line is not None:
+            return line
+        if prompt.startswith("Play again"):
+            raise EOFError
+        choices = re.search(r": ([\w ]+)\?", prompt)
+        return choices[1].split()[0] if choices else ""
+
+
+def played(
+    rules: str = "practice-table", typist: Typist | None = None, **settings: Any
+) -> tuple[str, Typist]:
+    """What was printed, and who typed."""
+    parsed = Rules.parse(rules)
+    against = read(",".join(["robin", "alex"][: parsed.seats - 1]), parsed, 0)
+    options = {"coach": False, "seed": 2, **settings}
+    seat = Table(TableSettings(rules=parsed, opponents=against, **options))
+    out, who = io.StringIO(), typist or Typist()
+    Terminal(seat, Console(file=out, width=100, emoji=False, highlight=False), who).play()
+    return out.getvalue(), who
+
+
+@pytest.mark.parametrize("rules", ["practice-table", "onesies,seats=4", "jack-rule", "le-her"])
+def test_a_game_is_played_to_its_end(rules: str) -> None:
+    told, who = played(rules)
+    assert "A new round: " in told
+    assert re.search(r"\w+ wins?\.", told)
+    assert who.prompts[-1] == "Play again (Enter), replay or quit? "
+    assert "\x1b" not in told
+    assert "Win shares" not in told
+
+
+def test_hidden_cards_are_question_marks() -> None:
+    told, who = played(typist=Typist(["quit"]))
+    table = told[told.index("seat") :]
+    assert re.search(r"You \(you\) +●●● +\S+ +to act", table)
+    assert re.search(r"Robin +●●● +\?", table)
+    assert re.search(r"Alex +●●● +\? +dealer", table)
+    assert re.fullmatch(r"You hold \S+: keep or swap\? \(help, quit\) ", who.prompts[0])
+
+
+def test_help_teaches_the_choices_and_the_rules() -> None:
+    told, _ = played(typist=Typist(["?", "rules", "quit"]))
+    assert f"keep: {ACTIONS['keep']}" in told
+    assert f"swap: {ACTIONS['swap']}" in told
+    assert ACTIONS["pay"] not in told
+    for sentence in sentences(Rules.parse("practice-table")).values():
+        assert f"- {sentence}" in told
+
+
+def test_response_turns_say_what_they_mean() -> None:
+    for seed in range(20):
+        told, who = played("onesies,seats=4", Typist(["keep", "help", "pay", "quit"]), seed=seed)
+        if "accept" in who.prompts[1]:
+            assert re.fullmatch(r"You hold \S+: accept (or show )?or pay\? .*", who.prompts[1])
+            assert f"accept: {ACTIONS['accept']}" in told
+            assert f"pay: {ACTIONS['pay']}" in told
+            assert "You pay a life to refuse." in told
+            return
+    pytest.fail("nobody was asked")
+
+
+def test_help_says_what_is_special() -> None:
+    told, _ = played("queen-rule", Typist(["help", "quit"]))
+    assert "What is special about these rules:" in told
+    assert f"  {sentences(Rules.parse('queen-rule'))['queen']}" in told
+
+
+def test_what_is_not_understood_is_asked_again() -> None:
+    told, who = played(typist=Typist(["", "x", "pay", "r", "sw", "quit"]))
+    assert told.count("Please type one of: keep, swap, coach, rules, help, quit.") == 3
+    assert "You ask Robin to swap." in told
+    assert len(who.prompts) == 6
+
+
+def test_the_coach_speaks_and_is_silenced() -> None:
+    told, _ = played(typist=Typist(["keep", "coach", "keep", "quit"]), coach=True)
+    (said,) = re.findall(r"Coach: .*", told)
+    shares = r"Win shares: keep \d+\.\d%, swap \d+\.\d% \(exact\)\."
+    assert re.match(rf"Coach: keep, (well chosen|swap was better by \d+\.\d%)\. {shares} \w", said)
+    assert "The coach is silent." in told
+
+
+def test_the_costliest_decisions_come_last() -> None:
+    told, _ = played(coach=True, seed=3)
+    assert told.rindex("Your costliest decisions:") > told.rindex("wins.")
+    assert 1 <= told.count("\n- Round ") <= 3
+
+
+def test_who_is_out_may_watch_on_end_or_restart() -> None:
+    watched, who = played("chase-the-ace,seats=5,lives=1", Typist(), seed=3)
+    assert any(prompt.startswith("You are out. Watch on (Enter)") for prompt in who.prompts)
+    assert "wins." in watched or "win." in watched
+
+
+def test_a_finished_game_can_be_replayed_and_played_again() -> None:
+    lines = ["keep", "replay", "again", "quit"]
+    told, who = played("one-round", Typist(lines))
+    assert told.count("A new round: ") == 3
+    assert re.search(r"Robin gets [\dAJQK]+[♣♦♥♠]\.", told)
+    assert len(who.prompts) == 4
+
+
+def test_a_terminal_gets_colours_and_others_do_not() -> None:
+    parsed = Rules.parse("practice-table")
+    seat = Table(TableSettings(rules=parsed, opponents=read("robin", parsed, 0), coach=False))
+    out = io.StringIO()
+    console = Console(file=out, width=100, force_terminal=True, color_system="standard")
+    Terminal(seat, console, Typist(["quit"])).play()
+    assert "\x1b[" in out.getvalue()
+    assert "A new round: Alex deals." in ANSI.sub("", out.getvalue()).replace("Robin 2", "Alex")
+
+
+def test_the_command_plays_what_is_typed_into_a_pipe() -> None:
+    command = [sys.executable, "-m", "cuckoo_env.cli", "play", "--no-coach", "--seed", "5"]
+    run = subprocess.run(
+        command, input="keep\nswap\n", capture_output=True, text=True, check=True, timeout=300
+    )
+    assert run.stderr == ""
+    assert "You keep." in run.stdout
+    assert "\x1b" not in run.stdout
+
+
+def test_the_command_refuses_in_one_line(capfd: pytest.CaptureFixture[str]) -> None:
+    for arguments in (
+        ["--rules", "nonsense"],
+        ["--rules", "standard,seats=11"],
+        ["--against", "nobody"],
+        ["--name", "<b>"],
+        ["--against", "robin,robin,robin"],
+    ):
+        assert cli.main(["play", *arguments]) == 2
+        told = capfd.readouterr()
+        assert told.err.startswith("cuckoo: ")
+        assert told.err.count("\n") == 1
+
+
+def test_help_has_an_example(capfd: pytest.CaptureFixture[str]) -> None:
+    for command in ("play", "table"):
+        assert cli.main([command, "--help"]) == 0
+        told = " ".join(capfd.readouterr().out.split())
+        assert f"Example: cuckoo {command}" in told
+        assert "--against" in told

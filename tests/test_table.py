@@ -1,0 +1,558 @@
+"""The practice table without its server: frames, messages, what is refused, what is kept secret."""
+
+from __future__ import annotations
+
+import doctest
+import json
+import random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pytest
+from differential import random_rules
+
+from cuckoo_env import records
+from cuckoo_env.events import Event
+from cuckoo_env.game import Game
+from cuckoo_env.observation import Layout
+from cuckoo_env.play import coach, frames, opponents, table
+from cuckoo_env.play.opponents import Opponent
+from cuckoo_env.play.table import RefusedError, Table, TableSettings, check_name
+from cuckoo_env.rules import AXES, PRESETS, Rules
+
+Snapshot = dict[str, Any]
+
+ROBIN, ALEX, NAIVE = (Opponent.of(spec) for spec in ("robin", "alex", "naive"))
+
+
+def lay(rules: str | Rules, *invited: Opponent, **settings: Any) -> Table:
+    """A table with Robin and Alex, as far as there are seats, and the coach off."""
+    parsed = Rules.parse(rules)
+    who = invited or (ROBIN, ALEX)[: parsed.seats - 1]
+    return Table(
+        TableSettings(rules=parsed, opponents=who, **{"coach": False, "seed": 1, **settings})
+    )
+
+
+def play_on(seat: Table, rng: random.Random, answer: Snapshot) -> Snapshot:
+    """The next message of somebody who does not think."""
+    if answer["phase"] == "watch":
+        return seat.watch(answer["turn"], rng.choice(["go", "go", "end"]))
+    return seat.act(answer["turn"], rng.choice(answer["legal"]))
+
+
+def play_out(seat: Table, seed: int = 0) -> list[Snapshot]:
+    """All the answers of a whole game."""
+    rng = random.Random(seed)
+    answers = [seat.snapshot()]
+    while answers[-1]["phase"] != "over":
+        answers.append(play_on(seat, rng, answers[-1]))
+    return answers
+
+
+def playable(rng: random.Random) -> Rules:
+    """Random rules, small enough for the practice table."""
+    while True:
+        rules = random_rules(rng)
+        if rules.seats <= table.MOST_SEATS and rules.stake <= table.MOST_STAKE:
+            return rules.replace(lives=min(rules.lives, 3))
+
+
+# ---- frames
+
+
+def test_a_view_folded_from_events_is_what_the_seat_sees() -> None:
+    folded = 0
+    for seed in range(80):
+        rng = random.Random(seed)
+        rules = playable(rng)
+        game = Game(rules, seed)
+        for _ in range(40):
+            if game.seat is None:
+                break
+            before = game.copy()
+            happened = game.act(rng.choice(game.legal_actions()))
+            for viewer in (None, *range(rules.seats)):
+                end = frames.view(game, viewer)
+                scene = frames.Scene(frames.view(before, viewer), end, rules)
+                seen = [each if viewer is None else each.seen_by(viewer) for each in happened]
+                for event, then in zip(seen, [*seen[1:], None], strict=True):
+                    scene.take(event, then)
+                # Whose turn comes next is no event.
+                now = {**scene.now, "turn": end["turn"], "acts": end["acts"]}
+                assert now == end, (str(rules), viewer, [each.plain() for each in happened])
+                folded += 1
+    assert folded > 5_000
+
+
+def test_frames_tell_the_swap_the_reveal_and_why() -> None:
+    game = Game.from_position(
+        "cuckoo", dealer=2, lives=[1, 3, 3], deal=["2c", "9h", "9s"], stock="Kd"
+    )
+    names = ["Ann", "Robin", "Alex"]
+    before = game.copy()
+    swap = frames.frames(before, game, game.act("swap"), 0, names)
+    assert [each["text"] for each in swap] == [
+        "You ask Robin to swap.",
+        "You swap with Robin, 2♣ for 9♥.",
+    ]
+    asked, swapped = (each["view"] for each in swap)
+    assert (asked["turn"], asked["acts"], asked["seats"][0]["card"]) == (0, 1, "2c")
+    assert [seat["card"] for seat in swapped["seats"]] == ["9h", "2c", None]
+    assert swapped["seats"][1]["known"]
+    assert not swapped["seats"][1]["shown"]
+    assert (swapped["turn"], swapped["seats"][0]["outcome"]) == (1, "swapped")
+    game.act("keep")
+    before = game.copy()
+    end = frames.frames(before, game, game.act("swap"), 0, names)
+    king, *reveals, lost = end[: [each["event"] for each in end].index("round")]
+    assert "A king on the stock blocks" in king["why"]
+    assert king["view"]["stock"] == "Kd"
+    assert [each["card"] for each in reveals] == ["9h", "2c", "9s"]
+    assert lost["text"] == "Robin loses a life."
+    assert lost["why"] == "Robin held 2♣. The lowest rank held by anybody loses."
+    assert [seat["lives"] for seat in lost["view"]["seats"]] == [1, 2, 3]
+    assert all(seat["shown"] for seat in lost["view"]["seats"])
+
+
+def test_a_final_tie_is_explained_and_its_lives_come_back() -> None:
+    game = Game.from_position(
+        "practice-table", dealer=2, lives=[1, 0, 1], deal=["2c", None, "2s"], stock="9d"
+    )
+    game.act("keep")
+    before = game.copy()
+    told = frames.frames(before, game, game.act("keep"), 0, ["Ann", "Robin", "Alex"])
+    (tie,) = (each for each in told if each["event"] == "final_tie")
+    assert tie["why"] == (
+        "If everyone still in would go out at once, they keep their lives and the next deal is played."
+    )
+    assert [seat["lives"] for seat in tie["view"]["seats"]] == [1, 0, 1]
+    lost = [each for each in told if each["event"] == "lost"]
+    assert [seat["lives"] for seat in lost[-1]["view"]["seats"]] == [0, 0, 0]
+
+
+def test_frames_are_plain_data_and_end_in_the_view() -> None:
+    for name in ("practice-table", "onesies", "queen-rule,seats=5", "jack-rule,seats=4"):
+        for answer in play_out(lay(name)):
+            assert json.loads(json.dumps(answer)) == answer
+            if answer["frames"]:
+                assert answer["frames"][-1]["view"] == answer["view"]
+
+
+# ---- a game
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_every_preset_is_played_to_its_end(preset: str) -> None:
+    seat = lay(preset)
+    answers = play_out(seat)
+    results = answers[-1]["results"]
+    assert results["winners"] or results["truncated"] or preset == "one-round"
+    assert abs(sum(results["payoffs"])) < 1e-9
+    assert all(answer["results"] is None for answer in answers[:-1])
+    assert records.check(seat.record()) == seat.record()
+
+
+def test_every_axis_is_played_with_two_to_ten_seats() -> None:
+    settings, seats = set(), set()
+    responses = set()
+    for seed in range(150):
+        rules = playable(random.Random(seed))
+        seat = lay(rules, Opponent.of("random"), seed=seed)
+        answers = play_out(seat, seed)
+        responses |= {action for answer in answers for action in answer["legal"]}
+        settings |= {(axis, str(getattr(rules, axis))) for axis in AXES}
+        seats.add(rules.seats)
+        assert answers[-1]["phase"] == "over"
+        assert records.check(seat.record()) == seat.record()
+    assert settings == {(axis, str(value)) for axis, values in AXES.items() for value in values}
+    assert seats == set(range(2, 11))
+    assert responses == {"keep", "swap", "accept", "show", "pay"}
+
+
+@pytest.mark.parametrize("direction", ["left", "right"])
+@pytest.mark.parametrize("seat", [0, 2])
+def test_the_person_begins_where_the_first_dealer_is_open(direction: str, seat: int) -> None:
+    rules = f"cuckoo,seats=4,direction={direction}"
+    first = lay(rules, ROBIN, seat=seat, seed=None).snapshot()
+    assert first["view"]["turn"] == seat
+    assert [each["event"] for each in first["frames"]] == ["round", *["dealt"] * 4]
+
+
+def test_a_given_first_dealer_and_a_cut_are_left_alone() -> None:
+    assert lay("practice-table").snapshot()["view"]["dealer"] == 2
+    assert lay("cuckoo,first_dealer=0").rules.first_dealer == 0
+    cut = lay("standard").snapshot()["frames"]
+    assert cut[0]["event"] == "dealer_cut"
+    assert cut[0]["view"]["seats"][0]["holds"] is False
+
+
+def test_who_is_out_watches_step_by_step_to_the_end() -> None:
+    watched = 0
+    for seed in range(30):
+        seat = lay("chase-the-ace,lives=1,seats=5", seed=seed)
+        answer = seat.snapshot()
+        while answer["phase"] == "decide":
+            answer = seat.act(answer["turn"], "swap")
+        while answer["phase"] == "watch":
+            assert answer["legal"] == []
+            assert answer["view"]["seats"][0]["lives"] == 0
+            before, answer = answer, seat.watch(answer["turn"], "go")
+            decided = [f for f in answer["frames"] if f["event"] in {"kept", "asked", "drew"}]
+            stopped = [f for f in answer["frames"] if f["event"] == "stock_showed"]
+            assert {f["seat"] for f in decided + stopped} == {before["view"]["acts"]}
+            watched += 1
+        assert answer["results"]["winners"]
+    assert watched > 30
+
+
+def test_watching_to_the_end_tells_the_last_round() -> None:
+    for seed in range(30):
+        seat = lay("four-lives,seats=6", ROBIN, seed=seed)
+        answer = seat.snapshot()
+        while answer["phase"] == "decide":
+            answer = seat.act(answer["turn"], answer["legal"][-1])
+        if answer["phase"] == "watch":
+            answer = seat.watch(answer["turn"], "end")
+            events = [each["event"] for each in answer["frames"]]
+            assert answer["phase"] == "over"
+            assert events[0] == "round"
+            assert events.count("round") == 1
+            assert "won" in events
+            return
+    pytest.fail("nobody went out")
+
+
+def test_a_carried_game_brings_the_person_back() -> None:
+    for seed in range(200):
+        seat = lay("chase-the-ace,lives=1,seats=4,final_tie=carry", NAIVE, seed=seed)
+        answer = seat.snapshot()
+        while answer["phase"] == "decide":
+            answer = seat.act(answer["turn"], "keep")
+        if answer["phase"] == "watch":
+            answer = seat.watch(answer["turn"], "end")
+            if answer["phase"] == "decide":
+                assert answer["view"]["seats"][0]["lives"] == 1
+                assert answer["frames"][0]["event"] == "round"
+                return
+    pytest.fail("no pot was carried while the person was out")
+
+
+def test_restart_keeps_the_seats_and_deals_other_cards() -> None:
+    seat = lay("practice-table")
+    answers = play_out(seat)
+    again = seat.restart(answers[-1]["turn"])
+    assert again["phase"] == "decide"
+    assert again["players"] == answers[0]["players"]
+    assert again["view"]["round"] == 1
+    assert again["turn"] == answers[-1]["turn"] + 1
+    deals = [seat.restart(seat.turn)["view"]["seats"][0]["card"] for _ in range(12)]
+    assert len(set(deals)) > 3
+
+
+def test_the_same_seed_plays_the_same_game() -> None:
+    assert play_out(lay("onesies", seed=5)) == play_out(lay("onesies", seed=5))
+    assert play_out(lay("onesies", seed=5)) != play_out(lay("onesies", seed=6))
+
+
+def test_results_name_the_losers_of_every_round() -> None:
+    answers = play_out(lay("practice-table"))
+    told = [each for answer in answers for each in answer["frames"] if each["event"] == "lost"]
+    lost = [
+        (each["seat"], each["count"])
+        for one in answers[-1]["results"]["rounds"]
+        for each in one["lost"]
+    ]
+    # Watching to the end tells the last round only.
+    assert lost[-len(told) :] == [(each["seat"], each["count"]) for each in told]
+    assert lost[: len(told)][:1] == [(told[0]["seat"], told[0]["count"])]
+
+
+# ---- messages that are refused
+
+
+def frozen(seat: Table) -> tuple[Any, ...]:
+    return seat.turn, json.dumps(seat.snapshot()), seat._game._games.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("code", "message"),
+    [
+        ("stale", lambda seat: seat.act(seat.turn - 1, "keep")),
+        ("stale", lambda seat: seat.act(seat.turn + 1, "keep")),
+        ("stale", lambda seat: seat.restart(99)),
+        ("stale", lambda seat: seat.set_coach(99, on=True)),
+        ("stale", lambda seat: seat.watch(99, "go")),
+        ("illegal", lambda seat: seat.act(seat.turn, "pay")),
+        ("illegal", lambda seat: seat.act(seat.turn, "")),
+        ("illegal", lambda seat: seat.act(seat.turn, "<script>")),
+        ("illegal", lambda seat: seat.watch(seat.turn, "go")),
+        ("bad-request", lambda seat: seat.watch(seat.turn, "on")),
+        ("not-over", lambda seat: seat.record()),
+        ("not-over", lambda seat: seat.replay()),
+    ],
+)
+def test_what_is_refused_changes_nothing(code: str, message: Any) -> None:
+    seat = lay("practice-table")
+    before = frozen(seat)
+    with pytest.raises(RefusedError) as refused:
+        message(seat)
+    assert refused.value.code == code
+    assert frozen(seat) == before
+    assert seat.act(seat.turn, "keep")["turn"] == before[0] + 1
+
+
+def test_a_doubled_message_counts_once() -> None:
+    seat = lay("practice-table")
+    answer = seat.act(0, "keep")
+    with pytest.raises(RefusedError, match=r"^turn: 0 is refused; accepted: 1,"):
+        seat.act(0, "keep")
+    assert seat.snapshot() == answer
+
+
+def test_an_agent_that_fails_leaves_the_table_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
+    seat = lay("practice-table")
+    before = frozen(seat)
+
+    def fail(*_: Any) -> Any:
+        raise ValueError("agent: lost")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(seat._agents[1], "probabilities", fail)
+        with pytest.raises(ValueError, match="lost"):
+            seat.act(0, "keep")
+    assert frozen(seat) == before
+    assert seat.act(0, "keep")["turn"] == 1
+
+
+def keep_on(seat: Table, seen: list[tuple[Any, ...]]) -> None:
+    """Keep for ever, noting the table before each message."""
+    while True:
+        seen.append(frozen(seat))
+        seat.act(seat.turn, "keep")
+
+
+def test_a_game_without_end_is_not_played_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(table, "MOST_ROUNDS", 2)
+    seat = lay("practice-table")
+    seen: list[tuple[Any, ...]] = []
+    with pytest.raises(RefusedError, match="2 rounds") as refused:
+        keep_on(seat, seen)
+    assert refused.value.code == "too-long"
+    assert len(seen) > 1
+    assert frozen(seat) == seen[-1]
+    assert seat.restart(seat.turn)["phase"] == "decide"
+
+
+@pytest.mark.parametrize(
+    ("field", "settings"),
+    [
+        ("seats", {"rules": "chase-the-ace,seats=11"}),
+        ("lives", {"rules": "chase-the-ace,lives=11"}),
+        ("stake", {"rules": "chase-the-ace,stake=1e300"}),
+        ("seat", {"seat": 3}),
+        ("opponents", {"opponents": ()}),
+        ("opponents", {"opponents": (ROBIN,) * 3}),
+        ("name", {"name": ""}),
+        ("name", {"name": " Ann"}),
+        ("name", {"name": "<script>alert(1)</script>"}),
+        ("name", {"name": "A" * 25}),
+        ("name", {"name": "Ann\n"}),
+        ("name", {"name": "Ann\u202e"}),
+    ],
+)
+def test_settings_are_refused_by_field(field: str, settings: dict[str, Any]) -> None:
+    given = {"rules": "practice-table", "opponents": (ROBIN, ALEX), **settings}
+    with pytest.raises(RefusedError, match=rf"^{field}: .* is refused; accepted: ") as refused:
+        TableSettings(**{**given, "rules": Rules.parse(given["rules"])})
+    assert len(str(refused.value)) < 200
+
+
+def test_names_are_what_people_are_called() -> None:
+    for name in ("Ann", "Zoë", "O'Neill", "Jean-Luc 2", "Ωmega", "李"):
+        assert check_name(name) == name
+
+
+# ---- the coach
+
+
+def test_the_coach_speaks_of_the_decision_that_was_taken() -> None:
+    seat = lay("practice-table", coach=True, seed=4)
+    answer = seat.snapshot()
+    spoken = []
+    while answer["phase"] == "decide":
+        before, answer = answer, seat.act(answer["turn"], "keep")
+        advice = answer["advice"]
+        assert advice["action"] == "keep"
+        assert list(advice["worth"]) == before["legal"]
+        assert advice["card"] == before["view"]["seats"][0]["card"]
+        assert advice["round"] == before["view"]["round"]
+        assert advice["exact"]
+        spoken.append(advice)
+    assert answer["phase"] == "watch"
+    end = seat.watch(answer["turn"], "end")
+    assert end["advice"] is None
+    worst = sorted(spoken, key=lambda each: -each["cost"])[:3]
+    assert end["results"]["costliest"] == [each for each in worst if each["clear"]]
+    assert end["results"]["costliest"]
+
+
+def test_a_coach_who_finds_no_deal_that_fits_says_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise coach.ImpossibleError("no deal fits")
+
+    seat = lay("practice-table", coach=True)
+    monkeypatch.setattr(coach.Coach, "advise", fail)
+    answer = seat.act(0, "keep")
+    assert (answer["turn"], answer["advice"]) == (1, None)
+
+
+def test_the_coach_can_be_switched_off_and_on() -> None:
+    seat = lay("practice-table", coach=True)
+    quiet = seat.set_coach(0, on=False)
+    assert (quiet["coach"], quiet["frames"], quiet["turn"]) == (False, [], 1)
+    assert seat.act(1, "keep")["advice"] is None
+    seat.set_coach(2, on=True)
+    while (answer := seat.snapshot())["phase"] == "decide":
+        answer = seat.act(answer["turn"], "keep")
+        assert answer["advice"] is not None
+    seat.set_coach(seat.turn, on=False)
+    if answer["phase"] == "watch":
+        answer = seat.watch(seat.turn, "end")
+    assert answer["results"]["costliest"] is None
+
+
+# ---- opponents
+
+
+def test_opponents_fill_the_seats_and_have_names_of_their_own() -> None:
+    seat = lay("chase-the-ace,seats=5", name="robin")
+    players = seat.snapshot()["players"]
+    assert [each["name"] for each in players] == ["robin", "Robin 2", "Alex", "Robin 3", "Alex 2"]
+    assert [each["agent"] for each in players] == [None, "robin", "alex", "robin", "alex"]
+    assert [each["you"] for each in players] == [True, False, False, False, False]
+
+
+def test_files_are_named_without_their_folders() -> None:
+    policy = Opponent.of("policy:/home/somebody/runs/short")
+    assert (policy.label, policy.name) == ("policy:short", "Short")
+    assert Opponent.of("table:/tmp/le-her.npz").label == "table:le-her"
+    nested = Opponent.of("best-response:policy:/home/somebody/x,table:/tmp/y.npz")
+    assert nested.label == "best-response:policy:x,table:y"
+    assert nested.name == "Best response"
+    assert Opponent.of("/home/somebody/x").label == "x"
+    assert Opponent.of("threshold:5").name == "Threshold 5"
+    assert Opponent.of("equilibrium").name == "Equilibrium"
+
+
+class Watcher:
+    """An agent that remembers what it was asked."""
+
+    name = "watcher"
+
+    def __init__(self) -> None:
+        self.asked: list[npt.NDArray[np.float32]] = []
+
+    def probabilities(
+        self, observations: npt.NDArray[np.float32], masks: npt.NDArray[np.int8], layout: Layout
+    ) -> npt.NDArray[np.float64]:
+        self.asked.append(observations[0].copy())
+        chances = masks.astype(np.float64)
+        return chances / chances.sum(axis=1, keepdims=True)
+
+    def player(self) -> None:
+        return None
+
+
+def test_agents_are_asked_with_what_their_own_seat_sees(monkeypatch: pytest.MonkeyPatch) -> None:
+    watchers = (Watcher(), Watcher())
+    monkeypatch.setattr(opponents, "seated", lambda *_: watchers)
+    seat = lay("jack-rule")
+    play_out(seat)
+    seen: dict[int, list[bytes]] = {1: [], 2: []}
+    layout = Layout.of(seat.rules)
+    for _, each in seat._game.retold():
+        if each.seat in seen:
+            seen[each.seat].append(each.observe(each.seat, layout)[0].tobytes())
+    for k, watcher in enumerate(watchers, 1):
+        assert [each.tobytes() for each in watcher.asked] == seen[k]
+        assert len(seen[k]) > 5
+
+
+def test_the_example_of_a_table_runs() -> None:
+    result = doctest.testmod(table)
+    assert result.attempted > 5
+    assert result.failed == 0
+
+
+# ---- the replay and the record
+
+
+def test_the_replay_has_every_event_and_what_each_seat_knew() -> None:
+    for rules in ("practice-table", "onesies,seats=4", "open-kings,seats=5", "standard"):
+        seat = lay(rules, seed=8)
+        answers = play_out(seat)
+        steps = seat.replay()
+        happened = seat._game.events
+        assert [step["event"] for step in steps] == [event.event for event in happened]
+        shown = [frame for answer in answers for frame in answer["frames"]]
+        mine = [[each["card"] for each in frame["view"]["seats"]] for frame in shown]
+        knew = [step["knew"][0] for step in steps]
+        # What a watcher skips is in the replay all the same.
+        start = len(answers[0]["frames"]) + sum(
+            len(answer["frames"]) for answer in answers[1:] if answer["phase"] == "decide"
+        )
+        assert knew[:start] == mine[:start]
+        for step, event in zip(steps, happened, strict=True):
+            assert step["card"] == event.card
+            cards = [each["card"] for each in step["view"]["seats"]]
+            for viewer, known in enumerate(step["knew"]):
+                assert all(card in {None, cards[at]} for at, card in enumerate(known))
+                assert known[viewer] == cards[viewer]
+
+
+def test_the_replay_says_you_and_shows_all_cards() -> None:
+    seat = lay("practice-table", seed=3)
+    play_out(seat)
+    dealt = [step for step in seat.replay() if step["event"] == "dealt"][:3]
+    assert dealt[0]["text"].startswith("You get ")
+    assert dealt[1]["text"].startswith("Robin gets ")
+    assert dealt[1]["text"] != "Robin gets a card."
+
+
+# ---- secrets
+
+
+def seen_by(person: int, happened: list[Event]) -> list[set[str | None]]:
+    """After each event the cards of its round that a seat has been shown so far, by plain rules."""
+    seen: set[str | None] = set()
+    after = []
+    for event in happened:
+        if event.event == "round":
+            seen = set()
+        mine = person in {event.seat, event.other}
+        if mine or event.event not in {"dealt", "drew", "swapped"}:
+            seen = seen | {event.card, event.other_card}
+        after.append(seen)
+    return after
+
+
+def test_no_frame_shows_a_card_that_the_seat_has_not_been_shown() -> None:
+    hidden = 0
+    for seed in range(80):
+        rules = playable(random.Random(seed))
+        seat = lay(rules, Opponent.of("random"), seed=seed)
+        told: list[dict[str, Any]] = []
+        rng = random.Random(seed)
+        answer = seat.snapshot()
+        while answer["phase"] == "decide":
+            told += answer["frames"]
+            answer = play_on(seat, rng, answer)
+        seen = seen_by(seat.seat, list(seat._game.events))
+        for frame, allowed in zip(told, seen, strict=False):
+            shown = {frame["card"], frame["other_card"], frame["view"]["stock"]}
+            shown |= {each["card"] for each in frame["view"]["seats"]}
+            assert shown - {None} <= allowed, (str(rules), frame)
+            hidden += sum(each["card"] is None and each["holds"] for each in frame["view"]["seats"])
+    assert hidden > 1000
