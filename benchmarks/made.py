@@ -18,7 +18,9 @@ ROOT: Final = Path(__file__).resolve().parent.parent
 _LIBRARIES: Final = (
     "cuckoo-env", "numpy", "numba", "gymnasium", "pettingzoo", "stable-baselines3", "torch",
 )  # fmt: skip
-_CODE: Final = ("cuckoo_env", "agents", "evaluate", "train", "benchmarks", "constraints.txt")
+_CODE: Final = (
+    "cuckoo_env", "agents", "evaluate", "train", "play", "benchmarks", "constraints.txt",
+)  # fmt: skip
 
 
 def made_with(command: str, *, libraries: Sequence[str] = ()) -> dict[str, Any]:

@@ -1,7 +1,8 @@
-"""Measure the published figures again: ``make results``, or ``benchmarks/results.py practice learning``.
+"""Measure the published figures again: ``make results``, or ``benchmarks/results.py practice self-play``.
 
 Each table is a file in ``results/``: its columns and rows, and what they were made with. Pages that
-show figures are rendered from these files. Takes about ten minutes on two cores.
+show figures are rendered from these files. Learning takes hours on two cores; a table alone is
+measured by its name, and with fewer seeds by ``--seeds 0``.
 """
 
 from __future__ import annotations
@@ -9,13 +10,11 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
-import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import numpy as np
+import learning
 from made import ROOT, made_with
 
 from cuckoo_env.agents import lineup
@@ -25,12 +24,10 @@ from cuckoo_env.files import write_text
 from cuckoo_env.rules import Rules
 from cuckoo_env.train.shipped import wanted
 
-SEEDS: Final = (0, 1, 2)
-
 Table = dict[str, Any]
 
 
-def practice(_: argparse.Namespace) -> Table:
+def practice(_: Sequence[int]) -> Table:
     """Line-ups at the practice table, exactly, averaged over first dealers."""
     rules = Rules.parse("practice-table")
     rows = []
@@ -67,53 +64,7 @@ def practice(_: argparse.Namespace) -> Table:
     }
 
 
-def learning(arguments: argparse.Namespace) -> Table:
-    """PPO in seat 0 of the practice table: what it learned, exactly, for several seeds."""
-    runs = [_demo(seed, arguments.minutes) for seed in SEEDS]
-    rows = [
-        [
-            str(seed),
-            f"{100 * run['exact']['learned']:.2f}",
-            f"{100 * run['exact']['copied']:.2f}",
-            f"{100 * run['exact']['best_response']:.2f}",
-            f"{100 * run['exact']['captured_headroom']:.0f}",
-            f"{100 * run['difference']:+.2f} ± {100 * run['difference_se']:.2f}",
-            f"{run['decisions_per_second']:,}",
-        ]
-        for seed, run in zip(SEEDS, runs, strict=True)
-    ]
-    captured = np.array([run["exact"]["captured_headroom"] for run in runs])
-    return {
-        "title": f"PPO for {arguments.minutes:g} minutes, seat 0 against robin, alex",
-        "columns": [
-            "seed",
-            "learned, %",
-            "Robin's own play, %",
-            "best response, %",
-            "captured headroom, %",
-            "sampled difference, points",
-            "decisions a second",
-        ],
-        "rows": rows,
-        "note": f"Captured headroom {100 * captured.mean():.0f} ± {100 * captured.std(ddof=1):.0f} per cent"
-        " (mean and standard deviation over seeds). Win shares are exact, from the rules' first dealer; the"
-        " difference is also measured in 500,000 sampled games each, dealt the same cards.",
-        "seeds": list(SEEDS),
-    }
-
-
-def _demo(seed: int, minutes: float) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            *(sys.executable, "-m", "cuckoo_env.cli", "demo", "--json", "--seed", str(seed)),
-            *("--minutes", str(minutes), "--out", f"{folder}/run"),
-        ]
-        done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    found: dict[str, Any] = json.loads(done.stdout)
-    return found
-
-
-def equilibria(_: argparse.Namespace) -> Table:
+def equilibria(_: Sequence[int]) -> Table:
     """The tables that come with the package, with what they could still lose, measured again."""
     rows = []
     for rules in wanted():
@@ -150,10 +101,14 @@ def _percents(shares: Any) -> str:
     return " · ".join(f"{100 * share:.2f}" for share in shares)
 
 
-TABLES: Final[dict[str, Callable[[argparse.Namespace], Table]]] = {
+TABLES: Final[dict[str, Callable[[tuple[int, ...]], Table]]] = {
     "practice": practice,
-    "learning": learning,
     "equilibria": equilibria,
+    "learning": learning.learning,
+    "pieces": learning.pieces,
+    "self-play": learning.self_play,
+    "generalist": learning.generalist,
+    "presets": learning.presets,
 }
 
 
@@ -163,13 +118,14 @@ def main() -> int:
     parser.add_argument(
         "tables", nargs="*", choices=[*TABLES, []], help="which; all if none is named"
     )
-    parser.add_argument("--minutes", type=float, default=1.5, help="of training for each seed")
+    parser.add_argument("--seeds", default="0,1,2", help="of what is trained, with commas between")
     arguments = parser.parse_args()
+    seeds = tuple(int(seed) for seed in arguments.seeds.split(","))
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     (ROOT / "results").mkdir(exist_ok=True)
     for name in arguments.tables or TABLES:
-        table = TABLES[name](arguments)
-        table["made"] = made_with(f"python benchmarks/results.py {name}")
+        table = TABLES[name](seeds)
+        table["made"] = made_with(f"python benchmarks/results.py {name} --seeds {arguments.seeds}")
         text = json.dumps(table, indent=1, ensure_ascii=False) + "\n"
         write_text(ROOT / "results" / f"{name}.json", text)
         print(f"results/{name}.json")

@@ -15,6 +15,8 @@ Seats in a tree are *places* in turn order: place 0 is the dealer's left neighbo
 from __future__ import annotations
 
 import functools
+import threading
+from collections import OrderedDict
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -185,12 +187,39 @@ def tree_for(rules: Rules, lives: tuple[int, ...]) -> Tree:
     """
     if rules.refusal is not Refusal.FEE:
         lives = (PLENTY,) * len(lives)
-    return _kept(round_rules(rules, len(lives)), lives)
+    return _SHELF.tree(round_rules(rules, len(lives)), lives)
 
 
-@functools.lru_cache(maxsize=512)
-def _kept(rules: Rules, lives: tuple[int, ...]) -> Tree:
-    return _Grower(rules, lives).grow()
+class _Shelf:
+    """Trees that were grown lately, up to so many nodes together: those not used for longest go first."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._trees: OrderedDict[tuple[Rules, tuple[int, ...]], Tree] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def tree(self, rules: Rules, lives: tuple[int, ...]) -> Tree:
+        """The tree, from the shelf or grown now."""
+        key = (rules, lives)
+        with self._lock:
+            if key in self._trees:
+                self._trees.move_to_end(key)
+                return self._trees[key]
+        grown = _Grower(rules, lives).grow()
+        with self._lock:
+            self._trees[key] = grown
+            while len(self._trees) > 1 and self.nodes > self._most:
+                self._trees.popitem(last=False)
+        return grown
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of all trees on the shelf."""
+        return sum(len(tree.parent) for tree in self._trees.values())
+
+
+_SHELF: Final = _Shelf(most=20_000_000)
+"""About 20 bytes a node."""
 
 
 def round_rules(rules: Rules, places: int) -> Rules:

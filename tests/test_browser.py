@@ -201,7 +201,7 @@ class Person:
         self.context = chromium.new_context(viewport=viewport, **wishes)
         self.context.add_init_script(f"sessionStorage.setItem('cuckoo.pace', {pace!r})")
         self.page = self.context.new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(60_000)
         self.complaints: list[str] = []
         self.asked: list[str] = []
         self.expects: tuple[str, ...] = ()

@@ -14,7 +14,7 @@ from cuckoo_env.evaluate.exact import (
     strategy_of,
 )
 from cuckoo_env.evaluate.match import Match, TooLargeError, strongly_connected
-from cuckoo_env.evaluate.tree import deals, tree_for
+from cuckoo_env.evaluate.tree import PLENTY, _Shelf, deals, round_rules, tree_for
 from cuckoo_env.rules import Rules
 
 
@@ -139,3 +139,19 @@ def test_a_table_too_large_is_refused_with_its_size():
 def test_components_come_before_what_leads_to_them():
     after = [[1], [2, 3], [1], [4], [4], [0]]
     assert [sorted(each) for each in strongly_connected(after)] == [[4], [3], [1, 2], [0], [5]]
+
+
+def test_trees_are_kept_up_to_so_many_nodes():
+    rules = [round_rules(Rules.parse(text), 2) for text in ("standard", "le-her", "queen-rule")]
+    lives = (PLENTY, PLENTY)
+    size = len(_Shelf(most=0).tree(rules[0], lives).parent)
+    shelf = _Shelf(most=3 * size)
+    kept = shelf.tree(rules[0], lives)
+    for _ in range(2):
+        for each in rules[1:]:
+            assert shelf.tree(each, lives) is shelf.tree(each, lives)
+            assert shelf.tree(rules[0], lives) is kept  # just used, so it stays
+    tight = _Shelf(most=size)
+    first = tight.tree(rules[0], lives)
+    tight.tree(rules[1], lives)
+    assert tight.tree(rules[0], lives) is not first

@@ -304,8 +304,10 @@ class _Diary:
             return
         began = time.monotonic()
         scores = dict(self._learner.measure())
-        if self._table is not None:
-            scores |= self._table.measure(PolicyAgent.of(self._learner.policy(), "policy:learning"))
+        task, table = self._learner.task, self._table
+        if task is not None and table is not None:
+            policy = self._learner.policy()
+            scores |= table.measure(PolicyAgent.of(policy, "policy:learning", task.rules))
         self.measuring += time.monotonic() - began
         self.curve.append(
             Point(steps=self._learner.steps, seconds=round(self.seconds, 2), scores=scores)
