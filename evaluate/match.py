@@ -147,7 +147,7 @@ class Match:
     def _turn_order(self, position: Position) -> tuple[int, ...]:
         games = self._games_at(position, 1)
         out = np.full(self.rules.seats, NOBODY, np.int64)
-        _turn_order(games, self._table, out)
+        turn_order(games, self._table, out)
         return tuple(out[out != NOBODY].tolist())
 
     @functools.cached_property
@@ -298,7 +298,7 @@ def _paths(tree: Tree) -> tuple[npt.NDArray[np.int8], npt.NDArray[np.int8]]:
 
 
 @entry
-def _turn_order(games: Any, rules: Any, out: Any) -> None:
+def turn_order(games: Any, rules: Any, out: Any) -> None:
     """The seats still in, from the dealer's left to the dealer."""
     g, r = games[0], rules[0]
     seat, place = int(g.dealer), 0

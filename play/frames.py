@@ -12,6 +12,8 @@ import functools
 from collections.abc import Sequence
 from typing import Any, Final
 
+import numpy as np
+
 from cuckoo_env import events, explain
 from cuckoo_env.cards import JACK, KING, QUEEN, card_symbol, parse_card, rank_of
 from cuckoo_env.engine import (
@@ -20,6 +22,7 @@ from cuckoo_env.engine import (
     DREW,
     KEPT,
     LOST_TURN,
+    NOBODY,
     OUTCOME_NAMES,
     RE_ASKED,
     REDIRECTS,
@@ -30,6 +33,7 @@ from cuckoo_env.engine import (
     WAITING,
     compile_rules,
 )
+from cuckoo_env.evaluate.match import turn_order
 from cuckoo_env.events import Event
 from cuckoo_env.game import Game
 from cuckoo_env.rules import Rules
@@ -55,7 +59,7 @@ def view(game: Game, viewer: int | None) -> JsonObject:
         the viewer does not know it), ``holds`` (whether it holds a card), ``shown`` (it lies open
         for all), ``known`` (it lies face down, but the viewer has seen it), ``lives``,
         ``max_lives``, ``in`` and ``outcome`` (of its turn in this round, as in
-        ``engine.OUTCOME_NAMES``).
+        ``engine.OUTCOME_NAMES``); and ``order``, the seats in the order of their turns in this round.
     """
     seen = game.view(0 if viewer is None else viewer)
     if viewer is None:
@@ -65,6 +69,7 @@ def view(game: Game, viewer: int | None) -> JsonObject:
     return {
         "round": seen.round,
         "dealer": seen.dealer,
+        "order": _order_of_play(game),
         "turn": seen.turn,
         "acts": seen.acts,
         "trading": seen.trading,
@@ -84,6 +89,15 @@ def view(game: Game, viewer: int | None) -> JsonObject:
             for card, each in zip(cards, seen.seats, strict=True)
         ],
     }
+
+
+def _order_of_play(game: Game) -> list[int]:
+    """The seats still in, in the order of their turns; nobody when the game is over."""
+    if game.seat is None:
+        return []
+    order = np.full(game.rules.seats, NOBODY, np.int64)
+    turn_order(game._games, game._table, order)
+    return [int(seat) for seat in order if seat != NOBODY]
 
 
 def frames(
@@ -207,7 +221,7 @@ class Scene:
         match kind:
             case "round":
                 _clear(now)
-                now.update(dealer=event.seat, round=self._end["round"])
+                now.update(dealer=event.seat, round=self._end["round"], order=self._end["order"])
                 self._settle()
             case "dealt" | "drew":
                 self._hold(event.seat, event.card, shown=False)
