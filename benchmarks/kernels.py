@@ -23,7 +23,7 @@ from cuckoo_env.observation import Layout, sections_of
 from cuckoo_env.rules import Rules
 
 _GAMES: Final = 4096
-_compiled = numba.njit(nogil=True)
+_compiled = numba.njit(nogil=True, error_model="numpy")
 
 
 @_compiled

@@ -41,18 +41,19 @@ class LegalActions(dict[bytes, list[int]]):
         return self[mask]
 
 
-@numba.njit(nogil=True, cache=True)
+@numba.njit(nogil=True, cache=True, error_model="numpy")
 def _pick(masks: Any, drawn: Any, actions: Any, start: int, stop: int) -> None:
     for i in range(start, stop):
         legal = np.uint32(0)
         for action in range(masks.shape[1]):
             legal += np.uint32(masks[i, action])
         k = np.int64(drawn[i] % legal)
+        # The action with k legal ones before it: counted, for a branch would be guessed wrong.
+        chosen, passed = 0, 0
         for action in range(masks.shape[1]):
-            if masks[i, action]:
-                if k == 0:
-                    actions[i] = action
-                k -= 1
+            passed += np.int64(masks[i, action])
+            chosen += np.int64(passed <= k)
+        actions[i] = chosen
 
 
 def pick(

@@ -198,8 +198,8 @@ from pettingzoo.utils.env import AECIterable, AECIterator
 from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers.order_enforcing import AECOrderEnforcingIterator
 
-from cuckoo_env import events, records, state
-from cuckoo_env.game import Game, IllegalActionError
+from cuckoo_env import records, state
+from cuckoo_env.game import Bookmark, Game, IllegalActionError, read
 from cuckoo_env.observation import Layout
 from cuckoo_env.render import text
 from cuckoo_env.rules import Rules
@@ -254,17 +254,21 @@ class Info(dict[str, Any]):
     """
 
     __slots__ = ("_untold",)
+    _untold: Bookmark | None
 
-    def __init__(self, log: npt.NDArray[np.int16], start: int, stop: int, viewer: int) -> None:
-        # Never empty, not even for C code that asks for the size without calling a method.
-        dict.__setitem__(self, "events", None)
-        self._untold: tuple[Any, ...] | None = (log, start, stop, viewer)
+    @classmethod
+    def of(cls, game: Game, viewer: int) -> Info:
+        """What a seat is told now, whenever it looks."""
+        # Never empty, not even for C code that asks for the size without calling a method. An
+        # `__init__` of our own would take longer.
+        info = cls(events=None)
+        info._untold = game.bookmark(viewer)
+        return info
 
     def _tell(self) -> None:
         if self._untold is not None:
-            log, start, stop, viewer = self._untold
+            told = [event.plain() for event in read(self._untold)]
             self._untold = None
-            told = [events.decode(row).seen_by(viewer).plain() for row in log[start:stop].tolist()]
             dict.__setitem__(self, "events", Events(told))
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
@@ -303,6 +307,7 @@ class RawEnv(AECEnv[str, Observation, int]):
         render_mode: how it is rendered, or None.
     """
 
+    _skip_agent_selection: str | None  # type: ignore[assignment]
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "name": "cuckoo_v0",
         "render_modes": ["ansi", "rgb_array", "human"],
@@ -360,7 +365,7 @@ class RawEnv(AECEnv[str, Observation, int]):
             size = state.StateLayout.of(
                 self.rules, max_seats=max_seats, with_rules=with_rules, n_actions=n_actions
             ).size
-            self.state_space = spaces.Box(0, 1, (size,), np.float32)
+            self._state_space = spaces.Box(0, 1, (size,), np.float32)
 
     def _observation_space(self) -> Any:
         return spaces.Dict(
@@ -369,6 +374,13 @@ class RawEnv(AECEnv[str, Observation, int]):
                 "action_mask": spaces.Box(0, 1, (self.layout.n_actions,), np.int8),
             }
         )
+
+    @property
+    def state_space(self) -> spaces.Box:
+        """The space of :meth:`state`: an AttributeError without ``expose_state=True``."""
+        if not self._exposes_state:
+            raise AttributeError("state_space: there is none without expose_state=True")
+        return self._state_space
 
     def observation_space(self, agent: str) -> spaces.Space[Observation]:
         return self.observation_spaces[agent]
@@ -384,7 +396,7 @@ class RawEnv(AECEnv[str, Observation, int]):
         self._cumulative_rewards = dict.fromkeys(self.agents, 0.0)
         self.terminations = dict.fromkeys(self.agents, False)
         self.truncations = dict.fromkeys(self.agents, False)
-        self._skip_agent_selection = None  # type: ignore[assignment]
+        self._skip_agent_selection = None
         seat = self._game.seat
         if seat is None:
             raise RuntimeError("reset: no seat is to act")
@@ -425,6 +437,24 @@ class RawEnv(AECEnv[str, Observation, int]):
         self._accumulate_rewards()
         self.agent_selection = self.agents[0]
 
+    def _was_dead_step(self, action: Any) -> None:
+        """The selected agent, whose game has ended, is gone; as all end together, so will the next.
+
+        PettingZoo's own would make the infos of all agents, only to drop one.
+        """
+        if action is not None:
+            raise ValueError("when an agent is dead, the only valid action is None")
+        agent = self.agent_selection
+        del self.terminations[agent], self.truncations[agent]
+        del self.rewards[agent], self._cumulative_rewards[agent]
+        self.agents.remove(agent)
+        first_gone = self._skip_agent_selection or agent
+        if self.agents:
+            self._skip_agent_selection, self.agent_selection = first_gone, self.agents[0]
+        else:
+            self._skip_agent_selection, self.agent_selection = None, first_gone
+        self._clear_rewards()
+
     def observe(self, agent: str) -> Observation:
         """What an agent sees: new arrays at every call."""
         observation, mask = self._game.observe(self._seats[agent], self.layout)
@@ -438,17 +468,13 @@ class RawEnv(AECEnv[str, Observation, int]):
             self._cumulative_rewards[agent],
             self.terminations[agent],
             self.truncations[agent],
-            self._info(agent),
+            Info.of(self._game, self._seats[agent]),
         )
-
-    def _info(self, agent: str) -> Info:
-        seat = self._seats[agent]
-        return Info(*self._game.unread(seat), seat)
 
     @property
     def infos(self) -> dict[str, dict[str, Any]]:  # type: ignore[override]
         """The info of every agent, made when asked for."""
-        return {agent: self._info(agent) for agent in self.agents}
+        return {agent: Info.of(self._game, self._seats[agent]) for agent in self.agents}
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         """The table as one seat sees it.
@@ -512,11 +538,6 @@ class RawEnv(AECEnv[str, Observation, int]):
             self._window.close()
             self._window = None
 
-    def __getattr__(self, name: str) -> Any:
-        if name == "state_space":
-            raise AttributeError("state_space: there is none without expose_state=True")
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
     def __getstate__(self) -> dict[str, Any]:
         # A window belongs to the environment that opened it.
         return self.__dict__ | {"_window": None}
@@ -525,6 +546,25 @@ class RawEnv(AECEnv[str, Observation, int]):
         self.__dict__.update(values)
         # Afresh, for compiled code wants the record types of this process.
         self.layout = dataclasses.replace(self.layout)
+
+
+def _too_early(name: str) -> AttributeError:
+    return AttributeError(f"{name} cannot be accessed before reset")
+
+
+class _OnlyAfterReset:
+    """Stands for an attribute of an environment as long as it has none of this name.
+
+    ``__getattr__`` would do as well, but it makes every access to any attribute slower.
+    """
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, env: object, owner: type) -> Any:
+        if env is None:
+            return self
+        raise _too_early(self._name)
 
 
 class CheckedEnv(RawEnv):
@@ -540,10 +580,21 @@ class CheckedEnv(RawEnv):
         self._has_updated = False
         self._n_actions = self.layout.n_actions
 
-    def __getattr__(self, name: str) -> Any:
-        if name in _ONLY_AFTER_RESET:
-            raise AttributeError(f"{name} cannot be accessed before reset")
-        return super().__getattr__(name)
+    # What reset gives an environment hides these: until then, asking for it is an error.
+    agents, agent_selection = _OnlyAfterReset(), _OnlyAfterReset()
+    rewards, terminations, truncations = _OnlyAfterReset(), _OnlyAfterReset(), _OnlyAfterReset()
+
+    @property
+    def infos(self) -> dict[str, dict[str, Any]]:  # type: ignore[override]
+        if not self._has_reset:
+            raise _too_early("infos")
+        return super().infos
+
+    @property
+    def num_agents(self) -> int:
+        if not self._has_reset:
+            raise _too_early("num_agents")
+        return super().num_agents
 
     def reset(self, seed: int | None = None, options: dict[str, Any] | None = None) -> None:
         self._has_reset = True
@@ -589,7 +640,8 @@ class CheckedEnv(RawEnv):
     def observe(self, agent: str) -> Observation:
         if not self._has_reset:
             EnvLogger.error_observe_before_reset()
-        return RawEnv.observe(self, agent)
+        observation, mask = self._game.observe(self._seats[agent], self.layout)
+        return {"observation": observation, "action_mask": mask}
 
     def render(self) -> str | npt.NDArray[np.uint8] | None:
         if not self._has_reset:
@@ -607,11 +659,6 @@ class CheckedEnv(RawEnv):
         return _CheckedIterable(self, max_iter)  # type: ignore[no-untyped-call]
 
 
-_ONLY_AFTER_RESET = frozenset(
-    {"rewards", "terminations", "truncations", "infos", "agent_selection", "num_agents", "agents"}
-)
-
-
 class _CheckedIterable(AECIterable[str, Observation, int]):
     def __iter__(self) -> AECIterator[str, Observation, int]:
         return _CheckedIterator(self.env, self.max_iter)
@@ -620,8 +667,20 @@ class _CheckedIterable(AECIterable[str, Observation, int]):
 class _CheckedIterator(AECOrderEnforcingIterator[str, Observation, int]):
     """PettingZoo's iterator over an env that is no wrapper: between two agents comes a step."""
 
+    env: CheckedEnv
+
     def __init__(self, env: CheckedEnv, max_iter: int) -> None:
         AECIterator.__init__(self, env, max_iter)
+
+    def __next__(self) -> str:
+        env = self.env
+        if not env.agents or self.iters_til_term <= 0:
+            raise StopIteration
+        self.iters_til_term -= 1
+        assert env._has_updated, "need to call step() or reset() in a loop over `agent_iter`"
+        env._has_updated = False
+        selected: str = env.agent_selection
+        return selected
 
 
 def _picture() -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuckoo_env.cards import KING, N_RANKS
-from cuckoo_env.compiled import entry, helper
+from cuckoo_env.compiled import entry, helper, routine
 from cuckoo_env.engine import ACCEPT, KEEP, SHOW, SWAP, random_word
 
 OUTSIDE: Final = 0
@@ -27,13 +27,13 @@ PLAYER: Final = np.dtype(
 its swap as dealer asks a seat (it has no stock to draw from)."""
 
 
-@helper
+@routine
 def uniform(dice: Any, i: int) -> float:
     """The next random number, from 0 up to 1, of the dice of game ``i``: 32 bits do for a choice."""
     return float(random_word(dice[i])) / 4294967296.0
 
 
-@helper
+@routine
 def choose(player: Any, layout: Any, observation: Any, mask: Any, i: int, luck: float) -> int:
     """The action of a data agent that sees row ``i`` of the observations and masks."""
     if int(player.kind) == THRESHOLD:

@@ -9,14 +9,14 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 import numpy as np
 import numpy.typing as npt
 
 from cuckoo_env import seeding
 from cuckoo_env.autoplay import OUTSIDE, PLAYER, choose, uniform
-from cuckoo_env.compiled import available_cores, entry, helper, in_slices, inlined
+from cuckoo_env.compiled import available_cores, entry, in_slices, inlined, routine
 from cuckoo_env.engine import (
     NOBODY,
     OVER,
@@ -51,7 +51,7 @@ def _is_settled(g: Any, settles: int, learner: int) -> bool:
     return settles != 0 and learner != NOBODY and not is_in(g, learner)
 
 
-@inlined
+@routine
 def _note_result(g: Any, r: Any, i: int, done: Any, returns: Any, winners: Any) -> None:
     """Keep what each seat takes from a game that ends here; a seat that is out has lost its stakes."""
     done[i] = CUT_SHORT if int(g.result) == GAME_TRUNCATED else ENDED
@@ -84,7 +84,8 @@ def _run(
     renew: bool, start: int, stop: int,
 ) -> None:  # fmt: skip
     """Take the actions in the games ``start`` to ``stop - 1``, and play on to an outside seat's turn."""
-    for i in range(start, stop):
+    # Unsigned, for every signed index is checked for counting from the end.
+    for i in range(np.uint64(start), np.uint64(stop)):
         action = int(actions[i])
         if action == LEAVE:
             continue
@@ -118,7 +119,7 @@ def _run(
             apply(g, r, choose(plan[row, seat], layout[0], observation, mask, i, luck))
 
 
-@helper
+@routine
 def _stand_still(mask: Any, seats: Any, i: int) -> None:
     seats[i] = NOBODY
     for action in range(mask.shape[1]):
@@ -253,7 +254,7 @@ class Batch:
         rounds: npt.NDArray[np.int32] = self._games["rounds"].copy()
         return rounds
 
-    _PER_GAME = (
+    _PER_GAME: ClassVar[tuple[str, ...]] = (
         "_games", "_dice", "_learners", "_plan_of",
         "observations", "masks", "seats", "done", "returns", "winners",
     )  # fmt: skip
@@ -305,8 +306,9 @@ class Batch:
             raise ValueError(
                 f"actions: {actions.dtype} {actions.shape} is refused; accepted: ({len(self)},) integers"
             )
-        # One type for compiled code; what is out of its range stays illegal.
-        actions = np.clip(actions, RESTART - 1, 127).astype(np.int8)
+        if not (actions.dtype == np.int8 and actions.flags.carray):
+            # One type for compiled code; what is out of its range stays illegal.
+            actions = np.clip(actions, RESTART - 1, 127).astype(np.int8)
         bad = _find_illegal(self.masks, actions)
         if bad >= 0:
             legal = np.flatnonzero(self.masks[bad]).tolist()

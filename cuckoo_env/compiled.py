@@ -1,9 +1,10 @@
-"""How this project compiles: two decorators over Numba, and a cache that cannot go stale.
+"""How this project compiles: a few decorators over Numba, and a cache that cannot go stale.
 
-``helper`` marks a rule: a short function that other compiled functions call. ``entry`` marks what Python
-calls: its machine code is kept on disk, so it is compiled once per machine. Numba's own cache looks only at
-the file of the cached function and would go on playing *old rules* after an edit to a callee in another
-file; here a digest of every compiled source is part of each entry's cache key.
+``helper`` marks a rule: a short function that other compiled functions call (``routine`` a longer one,
+``inlined`` one that is handed whole arrays). ``entry`` marks what Python calls: its machine code is kept on
+disk, so it is compiled once per machine. Numba's own cache looks only at the file of the cached function
+and would go on playing *old rules* after an edit to a callee in another file; here a digest of every
+compiled source is part of each entry's cache key.
 
 All kernels are serial and release the interpreter lock. Large batches are cut into slices for a few
 threads (:func:`in_slices`): unlike OpenMP's, those survive a fork, may be used from several Python
@@ -60,14 +61,22 @@ _DIGEST: Final = sources_digest()
 
 
 def helper(function: F) -> F:
-    """Compile a function that only compiled functions call."""
+    """Compile a function that only compiled functions call.
+
+    Its machine code becomes part of the caller's: calls would cost more than most of what is called.
+    """
+    return cast(F, numba.njit(nogil=True, error_model="numpy", forceinline=True)(function))
+
+
+def routine(function: F) -> F:
+    """Compile a helper that is called: a large one, or one that is seldom needed."""
     return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
 
 
 def inlined(function: F) -> F:
-    """Compile a helper that is handed whole arrays, by copying it into its caller.
+    """Compile a helper that is handed whole arrays, by copying its source into its caller.
 
-    A call would count references to each array, which costs more than most such helpers do.
+    Whatever is handed on counts references to each array, which costs more than most such helpers do.
     """
     return cast(F, numba.njit(nogil=True, error_model="numpy", inline="always")(function))
 
@@ -78,6 +87,18 @@ def entry(function: F) -> F:
         return function
     compiled = numba.njit(nogil=True, cache=True, error_model="numpy")(_with_digest(function))
     return cast(F, _announcing(compiled))
+
+
+def machine_code(compiled: Callable[..., Any], *arguments: Any) -> Callable[..., Any]:
+    """What an entry compiles to for arguments of the types of these.
+
+    Calling it spares Numba's look at each argument, which takes longer than a step of a single game:
+    it must be given arguments of just these types.
+    """
+    if INTERPRETED:
+        return compiled
+    types = tuple(map(numba.typeof, arguments))
+    return cast(Callable[..., Any], cast(Any, compiled).compile(types))
 
 
 def _with_digest(function: Any) -> FunctionType:

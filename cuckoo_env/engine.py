@@ -26,7 +26,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuckoo_env.cards import JACK, KING, N_RANKS, PACK, QUEEN, UNKNOWN
-from cuckoo_env.compiled import entry, helper
+from cuckoo_env.compiled import entry, helper, routine
 from cuckoo_env.rules import (
     Ace,
     Dealer,
@@ -141,7 +141,7 @@ _FINAL_TIES: Final = {
 }
 
 
-def _records(fields: list[tuple[Any, ...]]) -> np.dtype[np.void]:
+def record_type(fields: list[tuple[Any, ...]]) -> np.dtype[np.void]:
     """A record type whose items have attributes also outside compiled code.
 
     The arrays themselves are plain ndarrays: Numba recognises those in half a microsecond, and takes eight
@@ -150,7 +150,7 @@ def _records(fields: list[tuple[Any, ...]]) -> np.dtype[np.void]:
     return np.dtype((np.record, np.dtype(fields, align=True)))
 
 
-RULES: Final = _records(
+RULES: Final = record_type(
     [
         ("seats", "i4"),
         ("lives", "i4"),
@@ -199,7 +199,7 @@ def game_dtype(capacity: int, *, recording: bool) -> np.dtype[np.void]:
     # The most that one step tells: the turn, the reveal, a dozen sub-cuts, and the next deal.
     events = 24 + 18 * capacity if recording else 1
     script = 4 + 14 * capacity if recording else 1
-    return _records(
+    return record_type(
         [
             ("rng", "u4", (2,)),
             ("rules", "i4"),
@@ -446,7 +446,7 @@ def tell(g: Any, kind: int, seat: int, other: int, card: int, other_card: int) -
 # The deal
 
 
-@helper
+@routine
 def begin_game(g: Any, r: Any) -> None:
     """Every seat pays its stake and takes its lives; the first dealer is found; cards are dealt."""
     for seat in range(int(r.seats)):
@@ -478,7 +478,7 @@ def _first_dealer(g: Any, r: Any) -> int:
     return int(r.first_dealer)
 
 
-@helper
+@routine
 def _cut_for_high(g: Any, r: Any, kind: int) -> int:
     """Each seat in draws from a full set of packs; the highest wins, equal highest cut again."""
     for seat in range(int(r.seats)):
@@ -629,7 +629,7 @@ def _may_pay(g: Any, r: Any, seat: int) -> bool:
     return bool(r.fee) and int(g.lives[seat]) >= 2
 
 
-@helper
+@routine
 def apply(g: Any, r: Any, action: int) -> None:
     """The seat to act takes a legal action; everything that follows without a choice happens too."""
     if int(g.phase) == TURN:
@@ -718,7 +718,7 @@ def _ask_left(g: Any, r: Any) -> None:
         _ask_right(g, r)
 
 
-@helper
+@routine
 def _ask_right(g: Any, r: Any) -> None:
     """Sent on by a queen, the asker must ask its right neighbour; a second queen there ends it."""
     asker = int(g.turn)
@@ -852,48 +852,63 @@ def _find_losses(g: Any, r: Any) -> None:
     lowest = _losing_strength(g, r)
     losers = 0
     for seat in range(int(r.seats)):
-        g.lost[seat] = 0
-        losers += int(_holds(g, r, seat, lowest))
-    toll = 1
-    if r.shared_penalty:
-        toll = max(losers, 2)
-    seat = int(g.dealer)
-    while losers > 0:
-        # In turn order, so that "the first of the tied pays" is the first one found.
-        seat = left_of(g, r, seat)
-        if _holds(g, r, seat, lowest):
-            g.lost[seat] = min(toll, int(g.lives[seat]))
-            losers = 0 if r.first_pays else losers - 1
+        losers += _holds(g, r, seat, lowest)
+    toll = max(losers, 2) if r.shared_penalty else 1
+    # Without branches, here and below, which would be guessed wrong too often.
+    for seat in range(int(r.seats)):
+        g.lost[seat] = _holds(g, r, seat, lowest) * min(toll, int(g.lives[seat]))
+    if r.first_pays and losers > 1:
+        _spare_all_but_the_first(g, r)
+
+
+@routine
+def _spare_all_but_the_first(g: Any, r: Any) -> None:
+    first = left_of(g, r, int(g.dealer))
+    while int(g.lost[first]) == 0:
+        first = left_of(g, r, first)
+    for seat in range(int(r.seats)):
+        if seat != first:
+            g.lost[seat] = 0
 
 
 @helper
-def _holds(g: Any, r: Any, seat: int, strength: int) -> bool:
-    return is_in(g, seat) and int(r.strength[rank_of(g, seat)]) == strength
+def _holds(g: Any, r: Any, seat: int, strength: int) -> int:
+    """1 for a seat still in that holds a card of this strength, 0 for all others."""
+    return int(is_in(g, seat)) & int(int(r.strength[rank_of(g, seat)]) == strength)
 
 
 @helper
 def _losing_strength(g: Any, r: Any) -> int:
     """The lowest strength held, or where pairs are safe the lowest held exactly once; -1 if none."""
+    if r.pairs_safe:
+        return _lowest_held_once(g, r)
+    lowest = N_RANKS
+    for seat in range(int(r.seats)):
+        strength = int(r.strength[rank_of(g, seat)])
+        lowest = min(lowest, strength if is_in(g, seat) else N_RANKS)
+    return lowest
+
+
+@routine
+def _lowest_held_once(g: Any, r: Any) -> int:
     once, again = 0, 0
     for seat in range(int(r.seats)):
         if is_in(g, seat):
             bit = 1 << int(r.strength[rank_of(g, seat)])
             again |= once & bit
             once |= bit
-    losing = once & ~again if r.pairs_safe else once
     for strength in range(N_RANKS):
-        if losing >> strength & 1:
+        if (once & ~again) >> strength & 1:
             return strength
     return -1
 
 
 @helper
 def _all_would_go_out(g: Any, r: Any) -> bool:
+    staying = 0
     for seat in range(int(r.seats)):
-        if int(g.lost[seat]) < int(g.lives[seat]):
-            return False
-        # A seat that is out has lost 0 of 0 lives.
-    return True
+        staying += int(int(g.lost[seat]) < int(g.lives[seat]))
+    return staying == 0
 
 
 @helper
@@ -913,18 +928,24 @@ def _pay_losses(g: Any, r: Any) -> None:
 def _take_lives(g: Any, r: Any) -> None:
     """The lowest lose lives; at zero a seat is out, and the last with a life wins."""
     _pay_losses(g, r)
+    _tell_who_is_out(g, r)
     left, survivor = 0, NOBODY
     for seat in range(int(r.seats)):
-        if is_in(g, seat):
-            left, survivor = left + 1, seat
-        elif int(g.lost[seat]) > 0:
-            tell(g, E_OUT, seat, NOBODY, NO_CARD, NO_CARD)
+        left += int(is_in(g, seat))
+        survivor = seat if is_in(g, seat) else survivor
     if left == 1:
         g.won[survivor] = True
         _win(g, r)
 
 
 @helper
+def _tell_who_is_out(g: Any, r: Any) -> None:
+    for seat in range(int(r.seats)):
+        if int(g.lost[seat]) > 0 and not is_in(g, seat):
+            tell(g, E_OUT, seat, NOBODY, NO_CARD, NO_CARD)
+
+
+@routine
 def _settle_final_tie(g: Any, r: Any) -> None:
     """Everyone still in would go out at once: what was agreed beforehand decides."""
     tell(g, E_FINAL_TIE, NOBODY, NOBODY, NO_CARD, NO_CARD)
@@ -950,7 +971,7 @@ def _carry_pot(g: Any, r: Any) -> None:
         g.staked[seat] = int(g.staked[seat]) + int(int(r.final_tie) == _CARRY_STAKE)
 
 
-@helper
+@routine
 def _win(g: Any, r: Any) -> None:
     """The winners share the pot equally; a return is what a seat takes less what it staked."""
     pot, winners = 0, 0
@@ -966,7 +987,7 @@ def _win(g: Any, r: Any) -> None:
     g.result = WON
 
 
-@helper
+@routine
 def _settle_round(g: Any, r: Any) -> None:
     """A single deal: a stake for every life lost, fees included, shared by those that lost none."""
     _pay_losses(g, r)
@@ -989,7 +1010,7 @@ def _settle_round(g: Any, r: Any) -> None:
             tell(g, E_WON, seat, NOBODY, NO_CARD, NO_CARD)
 
 
-@helper
+@routine
 def _close(g: Any, r: Any) -> None:
     """The game is over: nobody acts, and all the cards lie open."""
     g.phase = OVER

@@ -8,9 +8,10 @@ cards, the stock and the generator stay inside.
 
 from __future__ import annotations
 
+import functools
 import operator
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
 
@@ -19,7 +20,7 @@ import numpy.typing as npt
 
 from cuckoo_env import events, seeding
 from cuckoo_env.cards import UNKNOWN, parse_card
-from cuckoo_env.compiled import entry
+from cuckoo_env.compiled import entry, inlined, machine_code
 from cuckoo_env.engine import (
     ACTION_NAMES,
     E_MISDEALT,
@@ -28,43 +29,88 @@ from cuckoo_env.engine import (
     NO_CARD,
     NOBODY,
     OUTCOME_NAMES,
+    RULES,
     TRUNCATED,
     apply,
     begin_game,
     begin_play,
+    capacity_for,
     compile_rules,
     deal,
+    game_dtype,
     legal,
     legal_actions,
-    new_games,
+    record_type,
     tell,
 )
 from cuckoo_env.events import CARD_TEXTS, Event
-from cuckoo_env.observation import Layout, encode, sections_of, write_mask
+from cuckoo_env.observation import OFFSETS, Layout, encode, sections_of, write_mask
 from cuckoo_env.rules import MAX_LIVES, Rules
 
 # What the compiled entry does instead of an action, and what it answers instead of a seat.
 _START: Final = -1
 _START_AT: Final = -2
 _REDEAL: Final = -3
+_LOOK: Final = -4
 _ILLEGAL: Final = -2
 _TOO_LONG: Final = -3
+_NO_ROOM: Final = -4
+_DONE: Final = 0
 
 _FIRST_LOG: Final = 512
 """Rows of a new game's log; it grows."""
 
 
-@entry
-def _play(games: Any, rules: Any, move: int, log: Any, marks: Any) -> int:
-    """Let one thing happen in the game, add its events to the log, and return the seat to act.
+@functools.cache
+def _desk(capacity: int) -> np.dtype[np.void]:
+    """All of a single game that compiled code needs, in one record: each array more takes its time.
 
     ``marks[0]`` is the length of the log, ``marks[1 + seat]`` its length when the seat last chose
     an action.
     """
-    g = games[0]
-    r = rules[0]
+    return record_type(
+        [
+            ("game", game_dtype(capacity, recording=True)),
+            ("rules", RULES),
+            ("layout", OFFSETS),
+            ("marks", "i8", (1 + capacity,)),
+            ("mask", "i1", (1, N_ACTIONS)),
+        ]
+    )
+
+
+@entry
+def _play(desks: Any, sections: Any, log: Any, observation: Any, move: int, viewer: int) -> int:
+    """Let one thing happen, write what a seat sees then, and return the seat to act: all in one call.
+
+    With ``NOBODY`` for the viewer it is the seat to act that sees; when the game is over, nothing
+    is written. A mask is all zeros for a seat that is not to act.
+    """
+    desk = desks[0]
+    g, r, mask = desk.game, desk.rules, desk.mask
+    if move != _LOOK:
+        refused = _let_happen(g, r, log, desk.marks, move)
+        if refused != _DONE:
+            return refused
+    seat = int(g.seat)
+    if viewer == NOBODY:
+        viewer = seat
+    if viewer != NOBODY:
+        encode(g, r, desk.layout, sections, viewer, observation, 0)
+    if viewer != seat:
+        mask[:] = 0
+    elif viewer != NOBODY:
+        write_mask(g, r, mask, 0)
+    return seat
+
+
+@inlined
+def _let_happen(g: Any, r: Any, log: Any, marks: Any, move: int) -> int:
+    """Let one thing happen in the game, add its events to the log, and return how that went."""
     if move >= 0 and not legal_actions(g, r) >> move & 1:
         return _ILLEGAL
+    if int(marks[0]) + g.event.shape[0] > log.shape[0]:
+        return _NO_ROOM
     g.n_events = 0
     if move >= 0:
         marks[1 + int(g.seat)] = marks[0]
@@ -72,12 +118,10 @@ def _play(games: Any, rules: Any, move: int, log: Any, marks: Any) -> int:
     elif move == _REDEAL:
         tell(g, E_MISDEALT, NOBODY, NOBODY, NO_CARD, NO_CARD)
         deal(g, r)
+    elif move == _START:
+        begin_game(g, r)
     else:
-        marks[:] = 0
-        if move == _START:
-            begin_game(g, r)
-        else:
-            begin_play(g, r)
+        begin_play(g, r)
     happened = int(g.n_events)
     if happened > g.event.shape[0]:
         return _TOO_LONG
@@ -86,21 +130,18 @@ def _play(games: Any, rules: Any, move: int, log: Any, marks: Any) -> int:
         for column in range(EVENT_WIDTH):
             log[start + k, column] = g.event[k, column]
     marks[0] = start + happened
-    return int(g.seat)
+    return _DONE
 
 
-@entry
-def _look(
-    games: Any, rules: Any, layout: Any, sections: Any, viewer: int, observation: Any, mask: Any
-) -> None:
-    """Write what a seat sees, and its mask, which is all zeros for a seat that is not to act."""
-    g = games[0]
-    r = rules[0]
-    encode(g, r, layout[0], sections, viewer, observation.reshape(1, observation.size), 0)
-    if int(g.seat) == viewer:
-        write_mask(g, r, mask.reshape(1, mask.size), 0)
-    else:
-        mask[:] = 0
+@functools.cache
+def _code(capacity: int) -> Callable[..., int]:
+    """The machine code of :func:`_play` for tables of this capacity."""
+    numbers, log = np.zeros((1, 1), np.float32), np.zeros((1, EVENT_WIDTH), np.int16)
+    return machine_code(_play, np.zeros(1, _desk(capacity)), numbers, log, numbers, _START, NOBODY)
+
+
+Bookmark = tuple[npt.NDArray[np.int16], bytes, int]
+"""The log of a game, how much of it each seat had read (as ``marks`` above), and a seat."""
 
 
 class IllegalActionError(ValueError):
@@ -214,12 +255,19 @@ class Game:
 
     def _set_up(self, rules: Rules) -> None:
         self.rules = rules
-        self._table = compile_rules(rules)
-        self._games = new_games(1, rules.seats, recording=True)
+        capacity = capacity_for(rules.seats)
+        self._code = _code(capacity)
+        self._sit_at(np.zeros(1, _desk(capacity)))
+        self._table[:] = compile_rules(rules)
         self._most_events = self._games.dtype["event"].shape[0]
-        self._marks = np.zeros(1 + rules.seats, np.int64)
+        self._log = self._new_log()
         self._scripted = False
         self._use_layout(None)
+
+    def _sit_at(self, desk: npt.NDArray[np.void]) -> None:
+        """Take this record for the game's own, and keep views of its parts."""
+        self._desk = desk
+        self._games, self._table, self._marks = desk["game"], desk["rules"], desk["marks"][0]
 
     @classmethod
     def from_position(
@@ -326,29 +374,43 @@ class Game:
         self._origin = (self._games.tobytes(), how)
         self._moves: list[int | list[int]] = []
         # A new log: what has been told of the last game stays as it is.
-        self._log = np.empty((_FIRST_LOG + self._most_events, EVENT_WIDTH), np.int16)
-        self._room = _FIRST_LOG
+        self._log = self._new_log()
+        self._marks[:] = 0
+        self._bind()
         self._told: list[Event] = []
         self._do(how)
 
+    def _new_log(self) -> npt.NDArray[np.int16]:
+        return np.empty((_FIRST_LOG + self._most_events, EVENT_WIDTH), np.int16)
+
+    def _bind(self) -> None:
+        """Keep the compiled call at hand, with all that does not change from move to move."""
+        self._mask = self._desk["mask"][0, 0, : self._n_actions]
+        self._vector = self._vectors[0]
+        self._call = functools.partial(
+            self._code, self._desk, self._sections, self._log, self._vectors
+        )
+
     def _do(self, move: int) -> int:
         """Let one thing happen; returns the seat to act, -1 when the game is over."""
-        seat: int = _play(self._games, self._table, move, self._log, self._marks)
-        if seat < NOBODY:
-            raise self._refused(seat, move)
-        self.seat = None if seat == NOBODY else seat
-        if self._marks.item(0) > self._room:
-            self._grow()
+        seat = self._call(move, NOBODY)
+        if seat < 0:
+            return self._stop(seat, move)
+        self.seat = self._viewer = seat
         return seat
 
-    def _refused(self, why: int, move: int) -> Exception:
+    def _stop(self, why: int, move: int) -> int:
+        """What is to be done where no seat is to act after a move."""
+        if why == _NO_ROOM:
+            self._log = np.concatenate([self._log, np.empty_like(self._log)])
+            self._bind()
+            return self._do(move)
         if why == _ILLEGAL:
-            return self._illegal(move)
-        return RuntimeError(f"events: more than {self._most_events} happened in one step")
-
-    def _grow(self) -> None:
-        self._log = np.concatenate([self._log, np.empty_like(self._log)])
-        self._room = len(self._log) - self._most_events
+            raise self._illegal(move)
+        if why == _TOO_LONG:
+            raise RuntimeError(f"events: more than {self._most_events} happened in one step")
+        self.seat, self._viewer = None, NOBODY
+        return NOBODY
 
     # Moves
 
@@ -410,15 +472,22 @@ class Game:
             IllegalActionError: naming the seat, the action and the legal ones; nothing has changed
                 then.
         """
-        try:
-            move = operator.index(action)
-        except TypeError:
-            raise self._illegal(action) from None
+        move = action if type(action) is int else self._number(action)
         if not 0 <= move < N_ACTIONS:
             raise self._illegal(action)
-        seat = self._do(move)
+        seat = self._call(move, NOBODY)
+        if seat >= 0:
+            self.seat = self._viewer = seat
+        else:
+            seat = self._stop(seat, move)
         self._moves.append(move)
         return seat
+
+    def _number(self, action: Any) -> int:
+        try:
+            return int(operator.index(action))
+        except TypeError:
+            raise self._illegal(action) from None
 
     def redeal(self) -> tuple[Event, ...]:
         """Collect and repeat an incorrect deal: no life is lost, the dealer stays.
@@ -461,8 +530,11 @@ class Game:
 
     def news(self, viewer: int) -> tuple[Event, ...]:
         """What has happened since a seat last chose an action, as it may see it."""
-        log, start, stop = self.unread(self._check_seat(viewer))
-        return tuple(events.decode(row).seen_by(viewer) for row in log[start:stop].tolist())
+        return read(self.bookmark(self._check_seat(viewer)))
+
+    def bookmark(self, viewer: int) -> Bookmark:
+        """What is news to a seat now, to be :func:`read` at any time: cheaper than reading it."""
+        return self._log, self._marks.tobytes(), viewer
 
     def observe(
         self, viewer: int, layout: Layout | None = None
@@ -482,20 +554,22 @@ class Game:
         """
         if layout is not self._layout:
             self._use_layout(layout)
-        if not 0 <= viewer < self.rules.seats:
-            self._check_seat(viewer)
-        observation = np.empty(self._size, np.float32)
-        mask = np.empty(self._n_actions, np.int8)
-        _look(self._games, self._table, self._offsets, self._sections, viewer, observation, mask)
-        return observation, mask
+        if viewer != self._viewer:
+            # What the seat to act sees is there already: it came with the last move.
+            self._call(_LOOK, self._check_seat(viewer))
+            self._viewer = viewer
+        return self._vector.copy(), self._mask.copy()
 
     def _use_layout(self, layout: Layout | None) -> None:
         """Keep at hand what encoding in this layout needs."""
         known = layout or Layout.of(self.rules)
         Layout.of(self.rules, max_seats=known.max_seats, n_actions=known.n_actions)
         self._layout = layout
-        self._offsets, self._sections = known.offsets, sections_of(known, (self.rules,))
-        self._size, self._n_actions = known.size, known.n_actions
+        self._desk["layout"] = known.offsets
+        self._sections, self._n_actions = sections_of(known, (self.rules,)), known.n_actions
+        self._vectors = np.zeros((1, known.size), np.float32)
+        self._viewer = NOBODY
+        self._bind()
 
     def view(self, viewer: int) -> View:
         """What a seat may see.
@@ -564,17 +638,11 @@ class Game:
         """The same game once more, generator included; the two go on independently."""
         twin = type(self).__new__(type(self))
         twin.__dict__.update(self.__dict__)
-        twin._games = self._restored(self._games.tobytes())
-        twin._marks = self._marks.copy()
-        twin._log = self._log.copy()
+        twin._sit_at(_filled(self._desk, self._desk.tobytes()))
+        twin._log, twin._vectors = self._log.copy(), self._vectors.copy()
         twin._moves, twin._told = list(self._moves), list(self._told)
+        twin._bind()
         return twin
-
-    def _restored(self, state: bytes) -> npt.NDArray[np.void]:
-        """The game whose bytes these are: copying bytes is ten times as fast as copying records."""
-        games = np.zeros_like(self._games)
-        games.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
-        return games
 
     def __copy__(self) -> Self:
         return self.copy()
@@ -589,7 +657,7 @@ class Game:
             "origin": self._origin,
             "moves": self._moves,
             "log": self._log[: self._marks.item(0)].copy(),
-            "marks": self._marks,
+            "marks": self._marks.copy(),
             "seat": self.seat,
             "scripted": self._scripted,
         }
@@ -597,14 +665,13 @@ class Game:
     def __setstate__(self, state: dict[str, Any]) -> None:
         # Compiled code wants the record types of this process, so the game comes as bytes.
         self._set_up(state["rules"])
-        self._games = self._restored(state["game"])
+        self._games[:] = _filled(self._games, state["game"])
         self._origin, self._moves = state["origin"], state["moves"]
-        self._log = np.concatenate(
-            [state["log"], np.empty((_FIRST_LOG + self._most_events, EVENT_WIDTH), np.int16)]
-        )
-        self._room = len(self._log) - self._most_events
-        self._marks, self.seat, self._told = state["marks"], state["seat"], []
+        self._log = np.concatenate([state["log"], self._new_log()])
+        self._marks[:] = state["marks"]
+        self.seat, self._told = state["seat"], []
         self._scripted = state["scripted"]
+        self._bind()
 
     def retold(self) -> Iterator[tuple[str | None, Self]]:
         """This game played again from its beginning, as ``(action, game after it)``.
@@ -613,7 +680,7 @@ class Game:
         repeated. It is one game that goes on between the steps of the iteration, not a copy for each.
         """
         twin, (origin, how) = self.copy(), self._origin
-        twin._games = self._restored(origin)
+        twin._games[:] = _filled(twin._games, origin)
         twin._begin(how)
         yield None, twin
         for move in self._moves:
@@ -622,6 +689,21 @@ class Game:
             else:
                 twin._do(move)
                 yield (None if move == _REDEAL else ACTION_NAMES[move]), twin
+
+
+def _filled(like: npt.NDArray[np.void], state: bytes) -> npt.NDArray[np.void]:
+    """The record whose bytes these are: copying bytes is ten times as fast as copying records."""
+    copy = np.zeros(1, like.dtype)
+    copy.view(np.uint8)[:] = np.frombuffer(state, np.uint8)
+    return copy
+
+
+def read(bookmark: Bookmark) -> tuple[Event, ...]:
+    """What was news to a seat when the bookmark was made, as it may see it."""
+    log, marks, viewer = bookmark
+    lengths = np.frombuffer(marks, np.int64)
+    rows = log[lengths[1 + viewer] : lengths[0]].tolist()
+    return tuple(events.decode(row).seen_by(viewer) for row in rows)
 
 
 def action_text(action: object) -> str:

@@ -34,6 +34,7 @@ from cuckoo_env.rules import AXES, Rules, RulesError
 
 N_OUTCOMES: Final = len(OUTCOME_NAMES) - 1
 """Outcomes of a turn that are encoded one-hot; "waiting" is all zeros."""
+_ONE, _RANKS, _OUTCOMES = np.uint64(1), np.uint64(N_RANKS), np.uint64(N_OUTCOMES)
 RULES_IN_VECTOR: Final = tuple(
     name for name in AXES if name != "direction"
 )  # relative seats absorb the direction of play
@@ -349,24 +350,29 @@ def encode(g: Any, r: Any, layout: Any, sections: Any, viewer: int, out: Any, ro
 def _encode_seats(g: Any, r: Any, layout: Any, viewer: int, out: Any, row: int) -> None:
     """The blocks of the seats, from the viewer on in the direction of play."""
     # Local copies: the compiler cannot know that writing to `out` leaves the records alone.
-    seats, step, lives_at_start = int(r.seats), int(r.step), int(r.lives)
-    known, outcome = int(layout.known) - 1, int(layout.outcome) - 1
-    shown, lives, in_play = int(layout.shown), int(layout.lives), int(layout.in_play)
-    seat = viewer
+    seats, lives_at_start = np.uint64(r.seats), int(r.lives)
+    known, outcome = np.uint64(layout.known), np.uint64(layout.outcome)
+    shown, lives, in_play = (
+        np.uint64(layout.shown), np.uint64(layout.lives), np.uint64(layout.in_play)
+    )  # fmt: skip
+    # Unsigned, for every signed index is checked for counting from the end.
+    line, me = np.uint64(row), np.uint64(viewer)
+    onward = _ONE if int(r.step) > 0 else seats - _ONE
+    seat = me
     for relative in range(seats):
-        rank, result, left = int(g.known[seat, viewer]), int(g.outcome[seat]), int(g.lives[seat])
+        rank, result, left = int(g.known[seat, me]), int(g.outcome[seat]), int(g.lives[seat])
         # Without branches, which would be guessed wrong half of the time.
-        out[row, known + relative * N_RANKS + max(rank, 1)] = float(min(rank, 1))
-        out[row, outcome + relative * N_OUTCOMES + max(result, 1)] = float(min(result, 1))
-        out[row, shown + relative] = float(g.shown[seat])
+        at = known + relative * _RANKS + np.uint64(max(rank - 1, 0))
+        out[line, at] = float(min(rank, 1))
+        at = outcome + relative * _OUTCOMES + np.uint64(max(result - 1, 0))
+        out[line, at] = float(min(result, 1))
+        out[line, shown + relative] = float(g.shown[seat])
         # A position may give a seat more lives than a game starts with; the vector stays within 1.
-        out[row, lives + relative] = min(left / lives_at_start, 1.0)
-        out[row, in_play + relative] = float(min(left, 1))
-        seat += step
-        if seat == seats:
-            seat = 0
-        elif seat < 0:
-            seat = seats - 1
+        out[line, lives + relative] = min(left / lives_at_start, 1.0)
+        out[line, in_play + relative] = float(min(left, 1))
+        seat += onward
+        if seat >= seats:
+            seat -= seats
     out[row, int(layout.dealer) + _relative(r, viewer, int(g.dealer))] = 1.0
     if int(g.seat) != NOBODY:
         out[row, int(layout.turn) + _relative(r, viewer, int(g.turn))] = 1.0

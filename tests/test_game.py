@@ -17,7 +17,7 @@ from cuckoo_env import seeding
 from cuckoo_env.batch import Batch
 from cuckoo_env.engine import ACTION_NAMES
 from cuckoo_env.events import Event
-from cuckoo_env.game import Game, IllegalActionError
+from cuckoo_env.game import Game, IllegalActionError, read
 from cuckoo_env.observation import Layout
 from cuckoo_env.rules import PRESETS, Rules
 
@@ -456,3 +456,33 @@ def test_a_layout_that_is_too_small_is_refused() -> None:
         game.observe(0, Layout(max_seats=3))
     with pytest.raises(ValueError, match="n_actions: 2 is refused"):
         game.observe(0, Layout(max_seats=4, n_actions=2))
+
+
+def test_looking_at_others_and_in_other_layouts_between_moves_shows_what_a_copy_shows() -> None:
+    rules = Rules.parse("onesies,seats=4")
+    game, luck = Game(rules, seed=3), random.Random(3)
+    layouts = [None, Layout.of(rules, max_seats=6, with_rules=True)]
+    for _ in range(200):
+        if game.seat is None:
+            game.reset()
+        seen = {}
+        for _ in range(6):
+            viewer, layout = luck.randrange(4), luck.choice(layouts)
+            found = [part.tolist() for part in game.observe(viewer, layout)]
+            fresh = pickle.loads(pickle.dumps(game)).observe(viewer, layout)
+            assert found == [part.tolist() for part in fresh]
+            assert seen.setdefault((viewer, layout), found) == found
+        game.play(ACTION_NAMES.index(at_random(game, luck)))
+
+
+def test_a_bookmark_is_read_at_any_time_as_if_at_once() -> None:
+    game, luck = Game("standard,seats=4", seed=3), random.Random(3)
+    kept = []
+    for _ in range(400):
+        if game.seat is None:
+            game.reset()
+        kept += [(game.bookmark(seat), game.news(seat)) for seat in range(4)]
+        game.act(at_random(game, luck))
+    assert len({len(news) for _, news in kept}) > 5
+    for bookmark, news in kept:
+        assert read(bookmark) == news
