@@ -9,7 +9,7 @@ through the batch, the games of one agent together. Either way the same games co
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, ClassVar, Final, Protocol, Self, cast
+from typing import Any, Final, Protocol, Self, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +109,7 @@ class Learners(Batch):
 
     def __init__(
         self,
-        rules: Rules | str | Sequence[Rules],
+        rules: Rules | str | Sequence[Rules | str],
         opponents: Sequence[Opponent] | Sequence[Sequence[Opponent]],
         games: int,
         *,
@@ -173,7 +173,7 @@ class Learners(Batch):
             threads=threads,
         )
 
-    _PER_GAME: ClassVar[tuple[str, ...]] = (*Batch._PER_GAME, "learners", "_sitting")
+    _PER_GAME = (*Batch._PER_GAME, "learners", "_sitting")
 
     def fork(self, rows: npt.NDArray[np.integer[Any]]) -> Self:
         """A batch of copies of some games: see :meth:`Batch.fork`."""
@@ -246,9 +246,10 @@ class Learners(Batch):
             self._play_others()
             again &= self.over
         game = int(again.argmax())
+        rules = self.rules[self.rules_of_game[game]]
         raise ValueError(
             f"seat: {self.learners[game]} is refused; "
-            f"accepted: a seat that gets to decide against these opponents under {self.rules[0]}"
+            f"accepted: a seat that gets to decide against these opponents under {rules}"
         )
 
     def _play_others(self) -> None:
@@ -293,14 +294,15 @@ class Learners(Batch):
 
 
 def _several(
-    rules: Rules | str | Sequence[Rules],
+    rules: Rules | str | Sequence[Rules | str],
     opponents: Sequence[Opponent] | Sequence[Sequence[Opponent]],
 ) -> tuple[list[Rules], list[Sequence[Opponent]]]:
     """The rule sets, and for each of them who plays the other seats, checked."""
     if isinstance(rules, Rules | str):
         several, lineups = [Rules.parse(rules)], [cast(Sequence[Opponent], opponents)]
     else:
-        several, lineups = list(rules), list(cast(Sequence[Sequence[Opponent]], opponents))
+        several = [Rules.parse(each) for each in rules]
+        lineups = list(cast(Sequence[Sequence[Opponent]], opponents))
     if not several or len(lineups) != len(several):
         raise ValueError(
             f"opponents: {len(lineups)} sequences are refused; "
@@ -312,6 +314,10 @@ def _several(
 
 
 def _check_opponents(opponents: Sequence[Opponent], rules: Rules) -> None:
+    if not isinstance(opponents, Sequence):
+        raise ValueError(
+            f"opponents: {opponents!r} is refused; accepted: a sequence of agents for each rule set"
+        )
     others = rules.seats - 1
     if len(opponents) != others:
         raise ValueError(

@@ -100,6 +100,24 @@ def _order_of_play(game: Game) -> list[int]:
     return [int(seat) for seat in order if seat != NOBODY]
 
 
+def hints(game: Game, names: Sequence[str]) -> dict[str, str]:
+    """What the seat to act is told of its choices: with whom it would swap, or from where.
+
+    The engine says so when it is tried: what a swap begins with is known to all.
+
+    Args:
+        game: the game; it is not changed.
+        names: what to call each seat.
+
+    Returns:
+        By action a few words, such as ``with Robin``; actions that need none are left out.
+    """
+    if "swap" not in game.legal_actions():
+        return {}
+    first, *_ = game.copy().act("swap")
+    return {"swap": "from the stock" if first.other is None else f"with {names[first.other]}"}
+
+
 def frames(
     before: Game | None,
     after: Game,

@@ -18,7 +18,7 @@ from cuckoo_env import agents
 from cuckoo_env.events import story
 from cuckoo_env.game import Game
 from cuckoo_env.observation import Layout
-from cuckoo_env.play.frames import JsonObject, frames, view
+from cuckoo_env.play.frames import JsonObject, frames, hints, view
 from cuckoo_env.rules import Rules
 
 RULES: Final = Rules.parse("practice-table")
@@ -320,7 +320,8 @@ def lesson(name: str) -> JsonObject:
         ``id``, ``title``, ``intro``, ``players`` (``seat``, ``name``, ``agent``, ``you``) and ``steps``. A
         step is a frame (:func:`cuckoo_env.play.frames.frames`) of one event, or of several that are told
         together, or only a ``text`` with the ``view`` (its ``event`` is None). Where the learner is
-        asked it also has ``ask``, the question, ``legal``, and ``answers``, what is said to each.
+        asked it also has ``ask``, the question, ``legal``, ``hints`` (:func:`cuckoo_env.play.frames.hints`)
+        and ``answers``, what is said to each.
 
     Raises:
         ValueError: for a lesson that does not exist.
@@ -401,6 +402,7 @@ def _asked(game: Game, turn: Turn) -> Iterator[JsonObject]:
         **_said(turn.says, now),
         "ask": f"{' or '.join(legal).capitalize()}?",
         "legal": list(legal),
+        "hints": hints(game, NAMES),
         "answers": {
             action: f"{turn.answers[action]} Played out: {_played_out(game, action)}"
             for action in legal

@@ -47,7 +47,8 @@ def _parts(game: Game, names: Sequence[str], told_to: int) -> Iterator[list[Json
             for seat, (start, end) in enumerate(zip(starts, ends, strict=True))
         ]
         for frame, event, *cards in zip(told, happened, *knew, strict=True):
-            frame.update(text=events.sentence(event, told_to, names), knew=cards)
+            text = events.sentence(event, told_to, names)
+            frame.update(text=text, knew=cards, view=_told_to_nobody(frame["view"]))
         yield told
         starts = ends
 
@@ -56,6 +57,11 @@ def _opened(views: Sequence[JsonObject]) -> JsonObject:
     """The table with all cards: of each seat the one that it sees itself."""
     seats = [each["seats"][seat] for seat, each in enumerate(views)]
     return {**views[0], "seats": seats}
+
+
+def _told_to_nobody(now: JsonObject) -> JsonObject:
+    """The view without what its viewer has seen before: here nobody in particular looks."""
+    return {**now, "seats": [{**seat, "known": False} for seat in now["seats"]]}
 
 
 def _known(

@@ -23,7 +23,7 @@ from cuckoo_env.engine import ACTION_NAMES
 from cuckoo_env.game import Game, IllegalActionError
 from cuckoo_env.observation import Layout
 from cuckoo_env.play import opponents as seated
-from cuckoo_env.play.frames import JsonObject, frames, tell, view
+from cuckoo_env.play.frames import JsonObject, frames, hints, tell, view
 from cuckoo_env.play.replay import replay
 from cuckoo_env.rules import Direction, FirstDealer, Rules
 
@@ -220,7 +220,7 @@ class Table:
             told += self._until_the_person(game)
             if advice is not None:
                 self._advices.append(advice)
-            return self._commit(game, told, advice)
+            return self._commit(game, told, advice, expected=self._coach is not None)
 
     def watch(self, turn: int, how: str) -> JsonObject:
         """The agents play on without the person, who is out: one decision, or to the end.
@@ -337,20 +337,38 @@ class Table:
 
     # Answers
 
-    def _commit(self, game: Game, told: list[JsonObject], advice: Advice | None) -> JsonObject:
+    def _commit(
+        self,
+        game: Game,
+        told: list[JsonObject],
+        advice: Advice | None,
+        *,
+        expected: bool = False,
+    ) -> JsonObject:
         self.turn += 1
-        return self._show(game, told, advice)
+        return self._show(game, told, advice, expected=expected)
 
-    def _show(self, game: Game, told: list[JsonObject], advice: Advice | None) -> JsonObject:
+    def _show(
+        self,
+        game: Game,
+        told: list[JsonObject],
+        advice: Advice | None,
+        *,
+        expected: bool = False,
+    ) -> JsonObject:
+        """The answer to a message; where advice is expected and there is none, it says so."""
         self._game = game
+        phase = self._phase(game)
         self._answer: JsonObject = {
             "turn": self.turn,
-            "phase": self._phase(game),
+            "phase": phase,
             "legal": list(game.view(self.seat).legal),
+            "hints": hints(game, self.names) if phase == "decide" else {},
             "frames": told,
             "view": view(game, self.seat),
             "coach": self._coach is not None,
             "advice": None if advice is None else _plain(advice),
+            "unadvised": expected and advice is None,
             "results": None if game.seat is not None else self._results(game),
             "rules": self._told_rules,
             "players": self._players,
@@ -396,7 +414,9 @@ class Table:
 
 
 def _plain(advice: Advice) -> JsonObject:
-    return {**dataclasses.asdict(advice), "clear": advice.clear}
+    """The advice as JSON; the bot that the person is taken to go on as is called by its name."""
+    afterwards = advice.afterwards if advice.exact else seated.Opponent.of(advice.afterwards).name
+    return {**dataclasses.asdict(advice), "clear": advice.clear, "afterwards": afterwards}
 
 
 def _last_round(told: list[JsonObject]) -> list[JsonObject]:

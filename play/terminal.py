@@ -27,6 +27,10 @@ ACTIONS: Final = {
 }
 """What every action means, for whoever asks."""
 
+NO_ADVICE: Final = (
+    "no advice on this decision: no deal was found from which these opponents would have played as "
+    "they did."
+)
 QUIT: Final = "quit"
 _WORDS: Final = {
     "decide": ("coach", "rules", "help", QUIT),
@@ -88,7 +92,7 @@ class Terminal:
         match answer["phase"]:
             case "decide":
                 card = _symbol(answer["view"]["seats"][self.table.seat]["card"])
-                choices = " or ".join(answer["legal"])
+                choices = " or ".join(_choice(action, answer) for action in answer["legal"])
                 return f"You hold {card}: {choices}? (help, {QUIT}) "
             case "watch":
                 return f"You are out. Watch on (Enter), end, restart or {QUIT}? "
@@ -124,6 +128,8 @@ class Terminal:
             self._print(f"The coach is {'on' if answer['coach'] else 'silent'}.")
         if answer["advice"] is not None:
             self._print(f"Coach: {_advice(answer['advice'])}", style="cyan")
+        if answer["unadvised"]:
+            self._print(f"Coach: {NO_ADVICE}", style="cyan")
         for frame in answer["frames"]:
             if frame["event"] == "round":
                 self._print("")
@@ -200,12 +206,23 @@ def _meant(typed: str, words: Sequence[str], *, default: bool) -> str | None:
 def _advice(advice: JsonObject) -> str:
     """What the coach says, in a line or two."""
     shares = ", ".join(f"{action} {share:.1%}" for action, share in advice["worth"].items())
-    how = "exact" if advice["exact"] else f"sampled, ± {advice['error']:.1%}"
+    how = "exact" if advice["exact"] else _sampled(advice)
     if advice["clear"]:
-        verdict = f"{advice['best']} was better by {advice['cost']:.1%}"
+        verdict = f"{advice['best']} was better by {100 * advice['cost']:.1f} points"
     else:
         verdict = "well chosen"
     return f"{advice['action']}, {verdict}. Win shares: {shares} ({how}). {advice['why']}"
+
+
+def _sampled(advice: JsonObject) -> str:
+    error, bot = 100 * advice["error"], advice["afterwards"]
+    return f"sampled, ± {error:.1f} points, if you then play on as {bot} does"
+
+
+def _choice(action: str, answer: JsonObject) -> str:
+    """An action, and what is to be known of it before: with whom one would swap."""
+    hint = answer["hints"].get(action)
+    return action if hint is None else f"{action} {hint}"
 
 
 def _symbol(card: str) -> str:

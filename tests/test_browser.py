@@ -510,6 +510,40 @@ def test_ten_seats_fit_without_covering_each_other(person: Any) -> None:
                     assert not overlap(plaque, cards[two]), (size, one, two)
 
 
+@pytest.mark.parametrize("seats", [2, 4, 5, 6, 8])
+def test_the_seat_at_the_top_leaves_the_heading_free(person: Any, seats: int) -> None:
+    for size in (PHONE, DESKTOP):
+        somebody = person(size)
+        somebody.sit_down("standard", seats=seats)
+        # A seat with two lines of notes is as high as it gets.
+        somebody.page.eval_on_selector_all(
+            ".seat-note",
+            "all => all.forEach(each => { each.textContent = 'was sent on and swapped'; })",
+        )
+        low = somebody.page.evaluate(
+            """() => Math.max(...[...document.querySelectorAll('.table-bar .hint, .options')].map(
+                each => each.getBoundingClientRect().bottom))"""
+        )
+        high = somebody.page.evaluate(
+            """() => Math.min(...[...document.querySelectorAll('.seat-card, .plaque, .seat-place')].map(
+                each => each.getBoundingClientRect().top))"""
+        )
+        assert high >= low, size
+
+
+def test_the_swap_button_says_with_whom(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    swap = somebody.page.locator("[data-action=swap]")
+    assert swap.locator(".action-hint").inner_text() == "with Robin"
+    somebody.sit_down("standard", seats=2)
+    while somebody.settle() == "decide" and somebody.table.snapshot()["view"]["dealer"] != 0:
+        somebody.decide("keep")
+        if somebody.state == "round":
+            somebody.press("Next round")
+    assert swap.locator(".action-hint").inner_text() == "from the stock"
+
+
 def overlap(one: list[float], two: list[float]) -> bool:
     return one[0] < two[2] and two[0] < one[2] and one[1] < two[3] and two[1] < one[3]
 
@@ -656,6 +690,43 @@ def test_the_coach_can_be_silenced_and_sums_up_at_the_end(person: Any) -> None:
     assert shown[0].startswith(f"{100 * max(costs):.1f} ")
 
 
+def test_a_decision_without_advice_is_told(person: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuckoo_env.play import coach
+
+    def fail(*_: Any) -> Any:
+        raise coach.ImpossibleError("no deal fits")
+
+    somebody = person()
+    somebody.sit_down(coach=True)
+    somebody.decide("keep")
+    assert somebody.page.locator(".advice").count() == 1
+    somebody.page.on("dialog", lambda dialog: dialog.accept())
+    somebody.start_over()
+    assert "After each of your decisions" in somebody.page.inner_text(".coach")
+    monkeypatch.setattr(coach.Coach, "advise", fail)
+    somebody.decide("keep")
+    assert "No advice on this decision" in somebody.page.inner_text(".coach")
+
+
+def test_a_coach_who_takes_time_says_so(person: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    from cuckoo_env.play import coach
+
+    done, advise = threading.Event(), coach.Coach.advise
+
+    def think(*said: Any) -> Any:
+        assert done.wait(60)
+        return advise(*said)
+
+    somebody = person()
+    somebody.sit_down(coach=True)
+    monkeypatch.setattr(coach.Coach, "advise", think)
+    somebody.page.click("[data-action=keep]")
+    somebody.page.wait_for_selector("text=The coach is working it out")
+    done.set()
+    somebody.page.wait_for_selector(".advice")
+    assert "working it out" not in somebody.page.inner_text(".coach")
+
+
 # Afterwards
 
 
@@ -683,6 +754,7 @@ def test_the_replay_shows_every_step_and_what_each_seat_knew(person: Any) -> Non
                 card for card, holds in zip(cards_of(somebody), held, strict=True) if holds
             ] == knew
         viewer.select_option("all")
+        assert somebody.page.locator(".seat-knows").count() == 0
     somebody.page.keyboard.press("Home")
 
 

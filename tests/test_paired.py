@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import pickle
 
 import numpy as np
 import pytest
@@ -13,6 +14,7 @@ pytest.importorskip("stable_baselines3")
 from cuckoo_env.agents import fill, lineup, parse
 from cuckoo_env.agents.policy import PolicyAgent
 from cuckoo_env.batch import LEAVE, RESTART
+from cuckoo_env.engine import NOBODY
 from cuckoo_env.evaluate.exact import (
     Chain,
     action_values,
@@ -102,6 +104,69 @@ def test_opponents_must_be_given_for_every_rule_set():
         Learners([rules, rules], [fill("robin", rules, 0)], 4)
 
 
+@pytest.mark.parametrize("text", ["cuckoo,seats=4", "no such rules"])
+def test_opponents_of_several_rule_sets_are_given_in_sequences(text):
+    rules = Rules.parse("practice-table")
+    told = "rules: " if text.startswith("no") else "opponents: .* is refused; accepted: a sequence"
+    with pytest.raises(ValueError, match=told):
+        Learners([rules, text], fill("robin", rules, 0), 4)
+
+
+def test_of_several_rule_sets_the_one_without_a_decision_is_named(monkeypatch):
+    monkeypatch.setattr("cuckoo_env.learner._MOST_PASSED", 3)
+    tables = [Rules.parse("practice-table"), Rules.parse("le-her")]
+    games = Learners(tables, [fill("robin", rules, 0) for rules in tables], 2, seed=1)
+    # Nobody lets it decide: whoever plays, the game is over then.
+    monkeypatch.setattr(games, "_play_others", lambda: games.seats.fill(NOBODY))
+    with pytest.raises(ValueError, match=r"seat: 0 is refused; .* under le-her"):
+        games.step(np.array([LEAVE, RESTART], np.int8))
+
+
+@pytest.mark.parametrize("forked", [False, True])
+@pytest.mark.parametrize("asked", [False, True])
+def test_games_of_several_rule_sets_are_pickled_as_they_stand(forked, asked):
+    tables = [Rules.parse(text) for text in ("practice-table", "onesies,seats=4", "le-her")]
+    others = [fill("robin", rules, None) for rules in tables]
+    if asked:  # one who is asked from outside at one table, and so all are
+        others[0] = [Asked(), *others[0][1:]]
+    games = Learners(tables, others, 30, seat="all", seed=4, max_seats=5, with_rules=True)
+    rng = np.random.default_rng(2)
+    wander(games, rng, 5)
+    if forked:
+        games = games.fork(np.array([29, 3, 3, 11, 0]))
+    twin = pickle.loads(pickle.dumps(games))
+    assert same(games, twin)
+    start = rng.bit_generator.state
+    wander(games, rng, 40)
+    rng.bit_generator.state = start
+    wander(twin, rng, 40)
+    assert same(games, twin)
+
+
+class Asked:
+    """Plays at random, and is no data."""
+
+    def probabilities(self, observations, masks, layout):
+        return masks / masks.sum(axis=1, keepdims=True)
+
+    def player(self):
+        return None
+
+
+def wander(games, rng, steps):
+    """Legal actions at random, and new games where one is over."""
+    for _ in range(steps):
+        actions = (games.masks * rng.random(games.masks.shape)).argmax(axis=1)
+        games.step(np.where(games.over, RESTART, actions))
+
+
+def same(one, other):
+    names = ("observations", "masks", "seats", "learners", "rules_of_game", "rounds", "over")
+    return len(one) == len(other) and all(
+        (getattr(one, name) == getattr(other, name)).all() for name in names
+    )
+
+
 # -- What is measured -----------------------------------------------------------------------------
 
 
@@ -138,7 +203,8 @@ def test_what_copies_come_to_is_on_average_what_the_exact_tree_says():
     rows = np.repeat(np.arange(len(games)), 2)
     copies = games.fork(rows)
     copies.step(np.tile(np.array([0, 1], np.int8), len(games)))
-    found = learner._outcomes(copies, games.rounds[rows]).reshape(-1, 2)
+    learner._round = games.rounds
+    found = learner._outcomes(copies, rows).reshape(-1, 2)
     gain = found[:, 1] - found[:, 0]
     cards = layout.view(games.observations, "known")[:, 0].argmax(axis=1)
     states = [s for s in range(tree.n_states) if tree.state_place[s] == 0]
@@ -164,10 +230,24 @@ def test_the_same_luck_makes_differences_quieter():
         if luck == "fresh":
             copies.reseed(np.arange(8000), learner._rng.integers(2**63, size=8000, dtype=np.uint64))
         copies.step(np.tile(np.array([0, 1], np.int8), 4000))
-        worth = learner._outcomes(copies, learner._games.rounds[rows]).reshape(-1, 2)
+        worth = learner._outcomes(copies, rows).reshape(-1, 2)
         return float((worth[:, 1] - worth[:, 0]).std())
 
     assert spread("same") < 0.9 * spread("fresh")
+
+
+@pytest.mark.parametrize("rules", ["practice-table", "queen-rule,seats=4"])
+def test_copies_that_took_the_same_action_come_to_the_same(rules):
+    learner = paired.ALGORITHM.make(
+        paired.Arguments(rules=rules, steps=1, games=500, hidden=(4,), horizon="game", seed=1)
+    )
+    games = learner._games
+    rows = np.repeat(np.arange(500), 2)
+    copies = games.fork(rows)
+    copies.step(games.masks.argmax(axis=1)[rows].astype(np.int8))
+    worth = learner._outcomes(copies, rows).reshape(-1, 2)
+    assert (worth[:, 0] == worth[:, 1]).all()
+    assert worth.std() > 0.5
 
 
 def test_nash_conv_of_a_profile_is_what_evaluation_says():
@@ -277,6 +357,7 @@ def test_self_play_approaches_equilibrium_at_a_small_table():
 def test_a_generalist_sits_at_every_table_of_its_range():
     arguments = generalist.Arguments(**{**SMALL, "games": 128}, steps=1, seats="2-4")
     policy = generalist.ALGORITHM.make(arguments).policy()
+    assert str(policy.card.rules) == generalist.MEASURED_AT
     covered = list(arguments.covers().tables())
     assert {rules.seats for rules in covered} == {2, 3, 4}
     for name, preset in PRESETS.items():
@@ -288,6 +369,16 @@ def test_a_generalist_sits_at_every_table_of_its_range():
             assert (chances[batch.masks == 0] == 0).all()
 
 
+def test_a_generalist_of_larger_tables_is_measured_at_the_first_of_them():
+    arguments = generalist.Arguments(
+        **{**SMALL, "games": 128}, steps=1, seats="4-5", against="alex"
+    )
+    learner = generalist.ALGORITHM.make(arguments)
+    first = next(arguments.covers().tables())
+    assert learner.policy().card.rules == learner.task.rules == first
+    assert learner.task.against == ["alex"] * 3
+
+
 @pytest.mark.parametrize(
     ("changes", "message"),
     [
@@ -295,6 +386,8 @@ def test_a_generalist_sits_at_every_table_of_its_range():
         ({"seats": "2 to 4"}, "seats: 2 to 4 is refused"),
         ({"seats": "9-3"}, "covers: 9 to 3 seats are refused"),
         ({"seat": "1"}, "seat: 1 is refused"),
+        ({"seats": "6000"}, "seats: 6000 is refused"),
+        ({"games": 100}, "games: 100 is refused; accepted: .* or more, for as many tables"),
     ],
 )
 def test_a_generalist_refuses_what_it_cannot_learn(changes, message):
@@ -306,7 +399,9 @@ def test_a_generalist_refuses_what_it_cannot_learn(changes, message):
     ("changes", "message"),
     [
         ({"minibatches": 65, "games": 64}, "minibatches: 65 is refused; accepted: at most games"),
-        ({"temperature": 0.0}, "temperature: 0.0 is refused"),
+        ({"temperature": 0.0}, "temperature: 0.0 is refused; accepted: 0.000001 to 1000"),
+        ({"last_temperature": 1e-42}, "last_temperature: 1e-42 is refused"),
+        ({"temperature": float("nan")}, "temperature: nan is refused"),
         ({"averaging": 1.0}, "averaging: 1.0 is refused"),
         ({"horizon": "week"}, "horizon: week is refused; accepted: round or game"),
         ({"luck": "good"}, "luck: good is refused; accepted: same or fresh"),
@@ -325,6 +420,18 @@ def test_left_games_stay():
     assert (games.observations == before).all()
 
 
+@pytest.mark.parametrize("temperature", [1e-6, 1e3])
+def test_a_policy_plays_what_the_networks_do_at_any_temperature(temperature):
+    changes = {"temperature": temperature, "last_temperature": temperature, "averaging": 0.0}
+    learner = paired.ALGORITHM.make(paired.Arguments(steps=1, **{**SMALL, **changes}))
+    learner.update(0.5)
+    games = learner._games
+    agent = PolicyAgent.of(learner.policy(), "learned")
+    chances = agent.probabilities(games.observations, games.masks, games.layout)
+    expected = learner.networks.chances(games.observations, games.masks)
+    assert chances == pytest.approx(expected, abs=1e-3)
+
+
 def test_networks_depend_on_the_seed_alone():
     arguments = paired.Arguments(steps=1, **SMALL)
     layout = Learners("practice-table", fill("robin", Rules.parse("practice-table"), 0), 1).layout
@@ -339,6 +446,7 @@ def test_a_learner_can_be_made_for_any_games():
     rules = Rules.parse("practice-table")
     games = Learners(rules, fill("robin", rules, 0), 32, seed=1)
     arguments = paired.Arguments(steps=1, **{**SMALL, "games": 32})
-    learner = PairedRollouts(arguments, None, games, Networks(arguments, games.layout))
+    networks = Networks(arguments, games.layout)
+    learner = PairedRollouts(arguments, None, games, networks, against=["robin"])
     assert learner.update(0.0)["error"] > 0
     assert learner.steps == 32

@@ -14,9 +14,10 @@ from rich.console import Console
 
 from cuckoo_env import cli
 from cuckoo_env.explain import sentences
+from cuckoo_env.play import coach
 from cuckoo_env.play.opponents import read
 from cuckoo_env.play.table import Table, TableSettings
-from cuckoo_env.play.terminal import ACTIONS, Terminal
+from cuckoo_env.play.terminal import ACTIONS, NO_ADVICE, Terminal
 from cuckoo_env.rules import Rules
 
 ANSI = re.compile(r"\x1b\[[0-9;]*m")
@@ -69,7 +70,7 @@ def test_hidden_cards_are_question_marks() -> None:
     assert re.search(r"You \(you\) +●●● +\S+ +to act", table)
     assert re.search(r"Robin +●●● +\?", table)
     assert re.search(r"Alex +●●● +\? +dealer", table)
-    assert re.fullmatch(r"You hold \S+: keep or swap\? \(help, quit\) ", who.prompts[0])
+    assert re.fullmatch(r"You hold \S+: keep or swap with Robin\? \(help, quit\) ", who.prompts[0])
 
 
 def test_help_teaches_the_choices_and_the_rules() -> None:
@@ -110,8 +111,25 @@ def test_the_coach_speaks_and_is_silenced() -> None:
     told, _ = played(typist=Typist(["keep", "coach", "keep", "quit"]), coach=True)
     (said,) = re.findall(r"Coach: .*", told)
     shares = r"Win shares: keep \d+\.\d%, swap \d+\.\d% \(exact\)\."
-    assert re.match(rf"Coach: keep, (well chosen|swap was better by \d+\.\d%)\. {shares} \w", said)
+    assert re.match(
+        rf"Coach: keep, (well chosen|swap was better by \d+\.\d points)\. {shares} \w", said
+    )
     assert "The coach is silent." in told
+
+
+def test_sampled_advice_says_how_one_is_taken_to_go_on() -> None:
+    told, _ = played("standard,seats=6", Typist(["keep", "quit"]), coach=True)
+    plain = " ".join(told.split())
+    assert re.search(r"\(sampled, ± \d\.\d points, if you then play on as Robin does\)", plain)
+
+
+def test_a_decision_without_advice_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: Any) -> Any:
+        raise coach.ImpossibleError("no deal fits")
+
+    monkeypatch.setattr(coach.Coach, "advise", fail)
+    told, _ = played(typist=Typist(["keep", "quit"]), coach=True)
+    assert told.count(f"Coach: {NO_ADVICE}") == 1
 
 
 def test_the_costliest_decisions_come_last() -> None:

@@ -13,6 +13,9 @@ from typing import Any
 
 import pytest
 
+from cuckoo_env.agents import parse
+from cuckoo_env.rules import PRESETS, Rules
+
 BENCHMARKS = Path(__file__).parents[1] / "benchmarks"
 
 
@@ -198,6 +201,84 @@ def test_speed_is_shown_with_what_is_missing(tmp_path: Path) -> None:
     details = render.render("speed-details", tmp_path)
     assert "| a |  | 3.00 million a second | 2.00 million – 4.00 million |" in details
     assert "| p |  | not measured: pgx is not installed |  |" in details
+
+
+# -- What training reaches
+
+
+@pytest.fixture
+def learning(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> ModuleType:
+    """The tables of learning, with runs that are over before they learn much."""
+    pytest.importorskip("stable_baselines3")
+    pytest.importorskip("sb3_contrib")
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    module = load("learning")
+    monkeypatch.setattr(module, "FOLDER", tmp_path)
+    monkeypatch.setattr(module, "GAMES", 600)
+    monkeypatch.setattr(module, "PRESETS", {name: PRESETS[name] for name in ("standard", "le-her")})
+    monkeypatch.setattr(module, "PIECES", module.PIECES[2:4])
+    monkeypatch.setattr(module, "TABLES", ("practice-table", "onesies,seats=4"))
+    made: list[str] = []
+
+    def run(name: str, seed: int, minutes: float, *options: str) -> Path:
+        from cuckoo_env import cli
+
+        out: Path = tmp_path / name / f"seed-{seed}"
+        made.append(name)
+        small = ("--games", "256", "--hidden", "8", "--set", "curve_games=60")
+        words = ("--steps", "300", "--seed", str(seed), "--json", "--force", *options)
+        assert cli.main(["train", "--out", str(out), *words, *small]) == 0
+        return out
+
+    monkeypatch.setattr(module, "run", run)
+    module.made = made  # type: ignore[attr-defined]
+    return module
+
+
+@pytest.mark.parametrize(
+    ("name", "rows", "runs"),
+    [
+        ("learning", 4, {"paired-0", "paired-1", "paired-2", "ppo"}),
+        ("pieces", 2, {"piece-0", "piece-1"}),
+        ("self_play", 3, {"self-play"}),
+        ("generalist", 2, {"generalist", "special-practice-table", "special-onesies-seats=4"}),
+        ("presets", 2, {"generalist"}),
+    ],
+)
+def test_the_tables_of_learning_have_their_shape(
+    learning: ModuleType, tmp_path: Path, name: str, rows: int, runs: set[str]
+) -> None:
+    table = getattr(learning, name)([5, 2] if name == "learning" else [5])
+    assert set(learning.made) == runs
+    assert len(table["rows"]) == rows
+    for row in table["rows"]:
+        assert len(row) == len(table["columns"])
+        assert all(isinstance(cell, str) and cell and "nan" not in cell for cell in row)
+    write(tmp_path, "found", {**table, "made": MADE})
+    assert table["title"] in render.filled(DOCUMENT, tmp_path)
+
+
+def test_a_point_of_a_curve_counts_where_it_was_due(learning: ModuleType) -> None:
+    seconds_and_scores = ((0, -1.0), (29.9, 0.5), (61.5, 0.97), (90, 0.98))
+    curve = [{"seconds": seconds, "score": score} for seconds, score in seconds_and_scores]
+    card = {"learning_curve": curve}
+    assert [learning.at(card, "score", minutes) for minutes in (0.2, 0.5, 1, 9)] == [
+        -1.0, 0.5, 0.97, 0.98,
+    ]  # fmt: skip
+    assert learning.reached(card, "score", 0.97) == 61.5
+    assert learning.reached(card, "score", 0.99) != learning.reached(card, "score", 0.99)
+    assert learning.spread([0.5], learning.percent) == "50.0"
+    assert learning.spread([0.5, 0.6], learning.percent) == "55.0 ± 7.1"
+
+
+def test_a_policy_gains_nothing_over_itself(
+    learning: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rules = Rules.parse("onesies,seats=3")
+    robin = parse(learning.COPIED, rules)
+    monkeypatch.setattr(learning.Policy, "load", lambda _: None)
+    monkeypatch.setattr(learning.PolicyAgent, "of", lambda *_: robin)
+    assert learning.gain(Path(), rules) == (0.0, 0.0)
 
 
 def test_a_loop_counts_what_it_did() -> None:

@@ -39,14 +39,35 @@ SMALL = {
 }
 
 
+TINY = {
+    "steps": 2560,
+    "curve_points": 4,
+    "curve_games": 60,
+    "checkpoint_minutes": 1e-9,
+    "seed": 3,
+    "games": 256,  # ten updates
+    "minibatches": 2,
+    "hidden": "8",
+    "value_hidden": "4",
+}
+OTHERS = {
+    "paired": {},
+    "self-play": {
+        "rules": "standard,seats=2,lives=1", "pool": 0.5, "redraw": 2, "snapshots": 8,
+    },
+    "generalist": {"seats": "2-4"},
+}  # fmt: skip
+"""The settings of the other algorithms."""
+
+
 class StoppedError(Exception):
     """Stands for whatever ends a process without warning."""
 
 
-def order(seeds=None, **changes):
-    kind = command.algorithm("ppo").arguments
-    arguments = read_arguments(kind, {**SMALL, **changes})
-    return command.Order(name="ppo", arguments=arguments, seeds=seeds)
+def order(name="ppo", **changes):
+    settings = SMALL if name == "ppo" else {**TINY, **OTHERS[name]}
+    arguments = read_arguments(command.algorithm(name).arguments, {**settings, **changes})
+    return command.Order(name=name, arguments=arguments)
 
 
 def run(path, *, stop_at=None, force=False, **changes):
@@ -157,6 +178,23 @@ def test_where_rules_need_masks_and_all_seats_learn_in_turn(tmp_path):
     run(tmp_path / "x", stop_at=2048, **changes)
     resume(tmp_path / "x")
     assert what_came_of_it(tmp_path / "x") == what_came_of_it(tmp_path / "whole")
+
+
+@pytest.mark.parametrize("stop_at", [256, 1536])
+@pytest.mark.parametrize("name", OTHERS)
+def test_every_algorithm_goes_on_exactly(tmp_path, name, stop_at):
+    run(tmp_path / "whole", name=name)
+    run(tmp_path / "x", name=name, stop_at=stop_at)
+    assert not (tmp_path / "x" / "policy.json").exists()
+    resume(tmp_path / "x")
+    assert what_came_of_it(tmp_path / "x") == what_came_of_it(tmp_path / "whole")
+    assert rows(tmp_path / "x" / loop.LOG_NAME) == 10
+    cards = [Policy.load(tmp_path / folder).card.training for folder in ("x", "whole")]
+    untimed = [
+        {key: card[key] for key in ("algorithm", "seat", "against", "steps", "interrupted")}
+        for card in cards
+    ]
+    assert untimed[0] == untimed[1]
 
 
 def test_against_opponents_that_are_asked_from_outside(tmp_path, unbroken):

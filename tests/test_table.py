@@ -134,6 +134,54 @@ def test_a_final_tie_is_explained_and_its_lives_come_back() -> None:
     assert [seat["lives"] for seat in lost[-1]["view"]["seats"]] == [0, 0, 0]
 
 
+def test_hints_say_with_whom_one_would_swap() -> None:
+    names = ["Ann", "Robin", "Alex"]
+    for rules, dealer, lives, hinted in (
+        ("standard,seats=3", 2, [3, 3, 3], "with Robin"),
+        ("standard,seats=3", 2, [3, 0, 3], "with Alex"),
+        ("standard,seats=3,direction=right", 1, [3, 3, 3], "with Alex"),
+        ("standard,seats=2", 0, [3, 3], "from the stock"),
+        ("full-rotation,seats=3", 0, [3, 3, 3], "with Robin"),
+    ):
+        deal = [f"{5 + seat}c" if life else None for seat, life in enumerate(lives)]
+        game = Game.from_position(rules, dealer=dealer, lives=lives, deal=deal, stock="9d")
+        while game.seat != 0:
+            game.act("keep")
+        before = game.events
+        assert frames.hints(game, names) == {"swap": hinted}
+        assert (game.seat, game.events) == (0, before)
+    king = Game.from_position(
+        "open-kings,seats=3", dealer=2, lives=[3] * 3, deal=["Kc", "5c", "6c"], stock="9d"
+    )
+    assert "swap" not in king.legal_actions()
+    assert frames.hints(king, names) == {}
+
+
+def test_hints_come_true_and_depend_on_nothing_hidden() -> None:
+    told = 0
+    for seed in range(60):
+        rng = random.Random(seed)
+        rules = playable(rng)
+        names = [f"N{seat}" for seat in range(rules.seats)]
+        game = Game(rules, seed)
+        for _ in range(30):
+            if game.seat is None:
+                break
+            hint = frames.hints(game, names).get("swap")
+            action = rng.choice(game.legal_actions())
+            if action == "swap":
+                order = frames.view(game, None)["order"]
+                after = order[(order.index(game.seat) + 1) % len(order)]
+                assert hint in {f"with {names[after]}", "from the stock"}
+                assert game.seat == order[-1] or hint != "from the stock"
+                told += 1
+            happened = game.act(action)
+            if action == "swap":
+                asked = happened[0].event == "asked"
+                assert hint == (f"with {names[happened[0].other]}" if asked else "from the stock")
+    assert told > 200
+
+
 def test_frames_are_plain_data_and_end_in_the_view() -> None:
     for name in ("practice-table", "onesies", "queen-rule,seats=5", "jack-rule,seats=4"):
         for answer in play_out(lay(name)):
@@ -407,7 +455,17 @@ def test_a_coach_who_finds_no_deal_that_fits_says_nothing(monkeypatch: pytest.Mo
     seat = lay("practice-table", coach=True)
     monkeypatch.setattr(coach.Coach, "advise", fail)
     answer = seat.act(0, "keep")
-    assert (answer["turn"], answer["advice"]) == (1, None)
+    assert (answer["turn"], answer["advice"], answer["unadvised"]) == (1, None, True)
+    quiet = seat.set_coach(1, on=False)
+    assert not quiet["unadvised"]
+    if quiet["phase"] == "decide":
+        assert not seat.act(2, "keep")["unadvised"]
+
+
+def test_sampled_advice_names_the_bot_that_one_goes_on_as() -> None:
+    seat = lay("standard,seats=6", coach=True)
+    advice = seat.act(0, "keep")["advice"]
+    assert (advice["exact"], advice["afterwards"]) == (False, "Robin")
 
 
 def test_the_coach_can_be_switched_off_and_on() -> None:
@@ -521,6 +579,8 @@ def test_the_replay_says_you_and_shows_all_cards() -> None:
     assert dealt[0]["text"].startswith("You get ")
     assert dealt[1]["text"].startswith("Robin gets ")
     assert dealt[1]["text"] != "Robin gets a card."
+    # Where every card is shown, none is marked as known to somebody.
+    assert not any(each["known"] for step in seat.replay() for each in step["view"]["seats"])
 
 
 # ---- secrets

@@ -18,7 +18,7 @@ from cuckoo_env.agents import lineup, parse
 from cuckoo_env.agents.policy import Policy
 from cuckoo_env.batch import Batch
 from cuckoo_env.evaluate.exact import evaluate, headroom
-from cuckoo_env.rules import Rules
+from cuckoo_env.rules import PRESETS, Rules
 from cuckoo_env.train import command, loop
 from cuckoo_env.train.checkpoint import State
 from cuckoo_env.train.curve import Point, TableScores, is_small
@@ -266,6 +266,7 @@ class Walker:
 
     algorithm = "walking"
     task = None
+    against = ("the wind",)
 
     def __init__(self, policy):
         self.steps, self._policy, self.shares = 0, policy, []
@@ -298,6 +299,7 @@ def test_the_loop_drives_whatever_learns(tmp_path):
     assert [point.scores for point in outcome.curve] == [
         {"nash_conv": 1 / (1 + steps)} for steps in (0, 20, 50, 100)
     ]
+    assert outcome.policy.card.training["against"] == ["the wind"]
     walker = Walker(outcome.policy)
     folder = RunFolder(tmp_path / "z", force=False)
     folder.begin({})
@@ -306,6 +308,88 @@ def test_the_loop_drives_whatever_learns(tmp_path):
     )
     assert outcome.reached
     assert 0.04 < outcome.curve[-1].scores["nash_conv"] < 0.05
+
+
+TINY = {
+    "paired": {},
+    "self-play": {"rules": "standard,seats=2,lives=1"},
+    "generalist": {"seats": "2-3"},
+}
+"""The algorithms of our own, at sizes that take no time."""
+
+
+def train(path, name, *, seeds=None, settings=(), **given):
+    values = {"steps": 1, "games": 64, "hidden": "8", **TINY[name], **given}
+    settings = ["minibatches=1", "value_hidden=4", "curve_points=2", "curve_games=60", *settings]
+    return command.train(
+        out=str(path), algorithm=name, given=values, settings=settings, seeds=seeds, force=False,
+        as_json=True,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "told"),
+    [
+        ("paired", {}, ("practice-table", "0", ["robin", "alex"])),
+        ("paired", {"seat": "all", "against": "alex"}, ("practice-table", "all", ["alex", "alex"])),
+        ("self-play", {}, ("standard,seats=2,lives=1", "all", ["itself", "robin", "alex"])),
+        ("self-play", {"rules": "cuckoo,seats=5"}, ("cuckoo,seats=5", "all", ["itself", "robin", "alex"])),
+        ("generalist", {}, ("practice-table", "all", ["robin", "alex"])),
+        ("generalist", {"against": "robin"}, ("practice-table", "all", ["robin"])),
+    ],
+)  # fmt: skip
+def test_a_card_says_what_was_learned_against_whom(tmp_path, name, given, told):
+    train(tmp_path, name, **given)
+    card = Policy.load(tmp_path).card
+    assert (card.rules, card.training["seat"], card.training["against"]) == (
+        Rules.parse(told[0]), *told[1:],
+    )  # fmt: skip
+    covers = {"presets": list(PRESETS), "seats": [2, 3]} if name == "generalist" else None
+    assert card.as_json()["covers"] == covers
+
+
+@pytest.mark.parametrize("name", TINY)
+def test_every_algorithm_learns_from_several_seeds(tmp_path, capsys, name):
+    assert train(tmp_path / "x", name, seeds="0,1") == 0
+    told = json.loads(capsys.readouterr().out)
+    score = "nash_conv" if name == "self-play" else "captured_headroom"
+    found = [each[score] for each in told["runs"]]
+    assert found[0] != found[1]
+    assert told["mean"][score] == pytest.approx(sum(found) / 2)
+    assert (tmp_path / "x" / "curve.png").exists()
+
+
+def test_self_play_stops_at_a_nash_conv(tmp_path, capsys):
+    settings = ["curve_points=8", "pool=0"]
+    train(tmp_path / "x", "self-play", steps=640, settings=settings)
+    whole = json.loads(capsys.readouterr().out)
+    assert not whole["reached_target"]
+    curve = Policy.load(tmp_path / "x").card.training["learning_curve"]
+    target = curve[0]["nash_conv"]  # the first point is as good
+    train(tmp_path / "y", "self-play", steps=640, settings=settings, target=target)
+    stopped = json.loads(capsys.readouterr().out)
+    assert stopped["reached_target"]
+    assert stopped["steps"] == 0
+    train(tmp_path / "z", "self-play", steps=640, settings=settings, target=1e-9)
+    assert json.loads(capsys.readouterr().out)["nash_conv"] == whole["nash_conv"] > 1e-9
+
+
+@pytest.mark.parametrize("name", TINY)
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"shaping": "lives"}, "^shaping: there is no such setting"),
+        ({"device": "cuda"}, "^device: cuda is refused"),
+        ({"against": "bob"}, "^agent: 'bob' is refused"),
+    ],
+)
+def test_every_algorithm_refuses_what_it_cannot_use(tmp_path, monkeypatch, name, given, told):
+    monkeypatch.setattr("torch.cuda.is_available", lambda: False)
+    for seeds in (None, "0,1"):
+        with pytest.raises(ValueError, match=told) as caught:
+            train(tmp_path / "x", name, seeds=seeds, **given)
+        assert "\n" not in str(caught.value)
+    assert not (tmp_path / "x").exists()
 
 
 # -- Interrupts, the clock ----------------------------------------------------------------------

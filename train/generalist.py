@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from cuckoo_env.agents import fill
 from cuckoo_env.agents.policy import Covers, Policy
 from cuckoo_env.engine import N_ACTIONS
 from cuckoo_env.learner import ALL_SEATS, Learners
@@ -19,12 +18,12 @@ from cuckoo_env.rules import PRESETS, Rules
 from cuckoo_env.train import paired
 from cuckoo_env.train.loop import Algorithm
 from cuckoo_env.train.paired import Networks, PairedRollouts
-from cuckoo_env.train.task import Task
+from cuckoo_env.train.task import Task, with_room
 
 ANY: Final = "any"
 """The rules of a generalist: all presets."""
 MEASURED_AT: Final = "practice-table"
-"""The table of the learning curve."""
+"""The table of the learning curve and of the policy's card; where it is not covered, the first that is."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +31,11 @@ class Arguments(paired.Arguments):
     """The settings of a generalist.
 
     Attributes:
+        against: the opponents; at smaller tables as many of them as have room.
         seats: the sizes of its tables, such as ``2-10``, or one size.
+
+    Raises:
+        ValueError: for a value that cannot be used, naming it.
     """
 
     rules: str = ANY
@@ -47,7 +50,8 @@ class Arguments(paired.Arguments):
         super().__post_init__()
         self.check("rules", self.rules == ANY, f"{ANY}: a generalist learns every preset")
         self.check("seat", self.seat == ALL_SEATS, f"{ALL_SEATS}: it learns every seat")
-        self.covers()
+        tables = sum(1 for _ in self.covers().tables())
+        self.check("games", self.games >= tables, f"{tables} or more, for as many tables")
 
     def covers(self) -> Covers:
         """The tables it learns.
@@ -77,7 +81,7 @@ class Generalist(PairedRollouts):
         tables = list(self._covers.tables())
         games = Learners(
             tables,
-            [fill(_first(arguments.against, rules), rules, None) for rules in tables],
+            [with_room(arguments.against, rules) for rules in tables],
             arguments.games,
             seat=ALL_SEATS,
             seed=arguments.seed,
@@ -85,22 +89,24 @@ class Generalist(PairedRollouts):
             with_rules=True,
             n_actions=N_ACTIONS,
         )
-        table = Rules.parse(MEASURED_AT)
-        task = Task(rules=table, seat=None, opponents=fill(arguments.against, table, None))
-        super().__init__(arguments, task, games, Networks(arguments, games.layout))
+        usual = Rules.parse(MEASURED_AT)
+        self._table = usual if self._covers.includes(usual) else tables[0]
+        opponents = with_room(arguments.against, self._table)
+        super().__init__(
+            arguments,
+            Task(rules=self._table, seat=None, opponents=opponents),
+            games,
+            Networks(arguments, games.layout),
+            against=[spec.strip() for spec in arguments.against.split(",")],
+        )
 
     def policy(self) -> Policy:
         """See :class:`~cuckoo_env.train.loop.Learner`."""
-        return self.networks.policy(Rules.parse(MEASURED_AT), self._covers)
+        return self.networks.policy(self._table, self._covers)
 
     def measure(self) -> Mapping[str, float]:
-        """Nothing of its own: the practice table stands for all while it learns."""
+        """Nothing of its own: one table stands for all while it learns."""
         return {}
-
-
-def _first(against: str, rules: Rules) -> list[str]:
-    """As many of the opponents as the table has room for."""
-    return against.split(",")[: rules.seats - 1]
 
 
 ALGORITHM: Final = Algorithm(

@@ -16,7 +16,7 @@ import dataclasses
 import importlib.metadata
 import platform
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol, TextIO
@@ -47,11 +47,15 @@ class Learner(Protocol):
         algorithm: its name, for the policy's card.
         task: the table at which its policy is measured for the learning curve; None where all that counts
             comes from :meth:`measure`.
+        against: whom it learns against, by name, for the policy's card.
         steps: its decisions so far.
     """
 
     algorithm: str
     task: Task | None
+
+    @property
+    def against(self) -> Sequence[str]: ...
 
     @property
     def steps(self) -> int: ...
@@ -182,7 +186,7 @@ def run(
         "algorithm": learner.algorithm,
         "command": command,
         "seat": arguments.seat,
-        "against": [agent.name for agent in learner.task.opponents] if learner.task else [],
+        "against": list(learner.against),
         "seed": arguments.seed,
         "steps": learner.steps,
         "seconds": round(diary.seconds, 1),

@@ -25,7 +25,6 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, get_args
@@ -34,11 +33,10 @@ import numpy as np
 import numpy.typing as npt
 import torch
 
-from cuckoo_env.agents import Agent
 from cuckoo_env.agents.policy import ACTIVATIONS, HIDDEN_ACCEPTED, Card, Covers, Policy, is_hidden
 from cuckoo_env.autoplay import sample
 from cuckoo_env.batch import LEAVE, RESTART
-from cuckoo_env.learner import Learners
+from cuckoo_env.learner import ALL_SEATS, Learners
 from cuckoo_env.observation import Layout
 from cuckoo_env.rules import Rules
 from cuckoo_env.train.checkpoint import (
@@ -65,6 +63,8 @@ _PUBLIC: Final = (
 )  # fmt: skip
 """Fields of the observation that tell where a match stands between two rounds."""
 _NEVER: Final = -1
+_COLDEST, _HOTTEST = 1e-6, 1e3
+"""Temperatures: the policy's weights are divided by them, and float32 must have room for that."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +85,8 @@ class Arguments(RunArguments):
         averaging: the policy that is kept is a moving average of the network's weights; this is what
             a step leaves of the earlier ones.
         horizon: ``round`` values the position after the round, ``game`` plays every copy to the end.
-        luck: ``same`` cards in all copies, also after the decision, or ``fresh`` ones in each.
+        luck: the ``same`` in all copies, also after the decision, or ``fresh`` cards and choices in
+            each.
 
     Raises:
         ValueError: for a value that cannot be used, naming it.
@@ -115,7 +116,8 @@ class Arguments(RunArguments):
         self.check("activation", self.activation in ACTIVATIONS, " or ".join(ACTIVATIONS))
         self.check("learning_rate", 0 < self.learning_rate < 1, "a number between 0 and 1")
         for name in ("temperature", "last_temperature"):
-            self.check(name, 0 < getattr(self, name) < math.inf, "a number above 0")
+            good = _COLDEST <= getattr(self, name) <= _HOTTEST
+            self.check(name, good, f"{_COLDEST:f} to {_HOTTEST:g}")
         for name in ("exploration", "averaging"):
             self.check(name, 0 <= getattr(self, name) < 1, "0 to below 1")
         self.check("horizon", self.horizon in HORIZONS, " or ".join(HORIZONS))
@@ -289,13 +291,20 @@ class PairedRollouts:
     Attributes:
         algorithm: its name.
         task: the table at which it is measured.
+        against: whom it learns against, by name.
         networks: what it has learned.
     """
 
     algorithm: str = "paired rollouts"
 
     def __init__(
-        self, arguments: Arguments, task: Task | None, games: Learners, networks: Networks
+        self,
+        arguments: Arguments,
+        task: Task | None,
+        games: Learners,
+        networks: Networks,
+        *,
+        against: Sequence[str],
     ) -> None:
         """Learn in given games.
 
@@ -304,9 +313,11 @@ class PairedRollouts:
             task: the table at which the policy is measured; None where it measures itself.
             games: where it learns.
             networks: what it learns with.
+            against: who else sits in the games, by name.
         """
         self._arguments = arguments
         self.task = task
+        self.against = against
         self._games = games
         self.networks = networks
         self._rng = np.random.default_rng([arguments.seed, _CHOICES])
@@ -337,7 +348,7 @@ class PairedRollouts:
         number = np.zeros(masks.shape, np.intp)
         number[rows, actions] = np.arange(len(rows))
         self._games = copies.fork(number[np.arange(len(games)), self._choose(chances, masks)])
-        worth = self._outcomes(copies, self._round[rows])[number] * (masks != 0)
+        worth = self._outcomes(copies, rows)[number] * (masks != 0)
         values = (chances * worth).sum(axis=1).astype(np.float32)
         errors = self.networks.learn(
             observations, masks, worth, values, firsts,
@@ -361,25 +372,36 @@ class PairedRollouts:
         mixed = (1.0 - explored) * chances + explored * any_legal
         return sample(mixed, self._rng.random(len(masks)))
 
-    def _outcomes(self, copies: Learners, begun: npt.NDArray[np.int32]) -> Floats:
-        """What each copy comes to, in stakes, played on by the policy up to the horizon: (n,)."""
-        to_the_end = self._arguments.horizon == "game"
+    def _outcomes(self, copies: Learners, rows: npt.NDArray[np.intp]) -> Floats:
+        """What each copy comes to, in stakes, played on by the policy up to the horizon.
+
+        Args:
+            copies: of the games, after an action in each.
+            rows: (n,) the game that each is a copy of.
+        """
+        to_the_end, begun = self._arguments.horizon == "game", self._round[rows]
         while True:
             going = ~copies.over & (to_the_end | (copies.rounds == begun))
             if not going.any():
                 break
-            copies.step(self._replies(copies, np.flatnonzero(going)))
+            copies.step(self._replies(copies, np.flatnonzero(going), rows))
         stakes = self._stakes(copies)
         outcomes: Floats = np.where(
             copies.over, copies.payouts() / stakes, self.networks.values(copies.observations)
         ).astype(np.float32)
         return outcomes
 
-    def _replies(self, copies: Learners, going: npt.NDArray[np.intp]) -> npt.NDArray[np.int8]:
-        """The policy's actions in some games; LEAVE in the others."""
+    def _replies(
+        self, copies: Learners, going: npt.NDArray[np.intp], rows: npt.NDArray[np.intp]
+    ) -> npt.NDArray[np.int8]:
+        """The policy's actions in some copies; LEAVE in the others."""
         replies = np.full(len(copies), LEAVE, np.int8)
         chances = self.networks.chances(copies.observations[going], copies.masks[going])
-        replies[going] = sample(chances, self._rng.random(len(going)))
+        if self._arguments.luck == "same":  # also in what it draws itself
+            luck = self._rng.random(len(self._round))[rows[going]]
+        else:
+            luck = self._rng.random(len(going))
+        replies[going] = sample(chances, luck)
         return replies
 
     def _stakes(self, games: Learners) -> npt.NDArray[np.float64]:
@@ -435,10 +457,10 @@ _CHOICES: Final = 1
 def _make(arguments: Arguments) -> PairedRollouts:
     """A learner at the table that the arguments name."""
     task = Task.of(arguments)
-    opponents: list[Agent] = task.opponents
-    seat = "all" if task.seat is None else task.seat
-    games = Learners(task.rules, opponents, arguments.games, seat=seat, seed=arguments.seed)
-    return PairedRollouts(arguments, task, games, Networks(arguments, games.layout))
+    seat = ALL_SEATS if task.seat is None else task.seat
+    games = Learners(task.rules, task.opponents, arguments.games, seat=seat, seed=arguments.seed)
+    networks = Networks(arguments, games.layout)
+    return PairedRollouts(arguments, task, games, networks, against=task.against)
 
 
 ALGORITHM: Final = Algorithm(

@@ -117,6 +117,7 @@ class PPOLearner:
     Attributes:
         algorithm: ``PPO``, or ``MaskablePPO`` where rules make actions illegal.
         task: the table.
+        against: the opponents by name.
         env: the games.
         model: the algorithm of stable-baselines3.
     """
@@ -128,8 +129,10 @@ class PPOLearner:
             ValueError: for rules, a seat, an opponent or a device that cannot be used, naming it.
         """
         self._arguments = arguments
-        self.task: Task | None = Task.of(arguments)
-        self.env = _env(arguments, self.task)
+        task = Task.of(arguments)
+        self.task: Task | None = task
+        self.against = task.against
+        self.env = _env(arguments, task)
         self.model = _model(arguments, self.env)
         self.algorithm = self.model.algorithm
         self._logger = Logger(None, [])

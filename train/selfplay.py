@@ -24,7 +24,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from cuckoo_env.agents import Agent, fill, parse
+from cuckoo_env.agents import Agent, parse
 from cuckoo_env.agents.policy import Policy, PolicyAgent
 from cuckoo_env.evaluate.exact import Chain, Strategy, nash_conv, strategy_of
 from cuckoo_env.evaluate.match import Match
@@ -36,7 +36,7 @@ from cuckoo_env.train.checkpoint import State
 from cuckoo_env.train.curve import is_small
 from cuckoo_env.train.loop import Algorithm
 from cuckoo_env.train.paired import Networks, PairedRollouts
-from cuckoo_env.train.task import Task
+from cuckoo_env.train.task import Task, with_room
 
 Floats = npt.NDArray[np.float64]
 
@@ -51,9 +51,14 @@ class Arguments(paired.Arguments):
     """The settings of self-play. The defaults were found by measurement at the practice table.
 
     Attributes:
+        against: the bots of the pool.
         snapshots: how often in a run the policy is frozen and added to the pool.
-        pool: the share of games against members of the pool; the others are against itself.
+        pool: the share of games against members of the pool, to the nearest sixteenth; the others
+            are against itself.
         redraw: updates between two draws of the members that are met.
+
+    Raises:
+        ValueError: for a value that cannot be used, naming it.
     """
 
     seat: str = ALL_SEATS
@@ -165,10 +170,21 @@ class SelfPlay(PairedRollouts):
             seat=ALL_SEATS,
             seed=arguments.seed,
         )
-        # Where NashConv cannot be had, win shares against the first opponents have to do.
-        task = Task(rules=rules, seat=None, opponents=fill(arguments.against, rules, None))
-        super().__init__(arguments, None if self._exact else task, games, networks)
+        super().__init__(
+            arguments,
+            self._task(),
+            games,
+            networks,
+            against=["itself", *(bot.name for bot in self._bots)],
+        )
         self._updates = 0
+
+    def _task(self) -> Task | None:
+        """Where NashConv cannot be had, win shares against the bots have to do."""
+        if self._exact:
+            return None
+        opponents = with_room(self._settings.against, self._rules)
+        return Task(rules=self._rules, seat=None, opponents=opponents)
 
     def _empty_pool(self) -> None:
         """Begin a pool, with the bots, and what measures it exactly, where the table is small enough."""

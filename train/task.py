@@ -113,9 +113,23 @@ class Task:
         """The learner's seats."""
         return list(range(self.rules.seats)) if self.seat is None else [self.seat]
 
+    @property
+    def against(self) -> list[str]:
+        """The opponents by name."""
+        return [agent.name for agent in self.opponents]
+
     def lineups(self, agent: Agent) -> list[list[Agent]]:
         """The agent among the opponents, once for each of the learner's seats."""
         return [[*self.opponents[:seat], agent, *self.opponents[seat:]] for seat in self.seats]
+
+
+def with_room(against: str, rules: Rules) -> list[Agent]:
+    """The opponents that the text names at a table of which all seats are learned: as many as have room.
+
+    Raises:
+        ValueError: for an opponent that cannot be used, naming it.
+    """
+    return fill(against.split(",")[: rules.seats - 1], rules, None)
 
 
 def torch_device(name: str) -> torch.device:

@@ -47,13 +47,19 @@ export function drawSureness(advice) {
   return h("p", { class: "hint" }, advice.exact
     ? "Exact: your share of the wins against these opponents, if you play your best from here on."
     : `Sampled, with a standard error of ${points(advice.error)}: your share of the wins against `
-      + `these opponents, if you go on as ${advice.afterwards} would.`);
+      + `these opponents, if you then play on as ${advice.afterwards} does.`);
 }
 
 export function drawAdvice(advice) {
   return h("div", { class: "advice", "data-exact": String(advice.exact), "data-cost": advice.cost },
     drawVerdict(advice), drawWorths(advice), h("p", { class: "advice-why" }, advice.why),
     drawSureness(advice));
+}
+
+/** Said where nothing can be said of a decision. */
+export function drawNoAdvice() {
+  return h("p", { class: "hint" }, "No advice on this decision: no deal was found from which these "
+    + "opponents would have played as they did.");
 }
 
 /** The decisions that cost most, worst first. */

@@ -75,15 +75,17 @@ class LessonPage {
 
   #drawControls(step, answer) {
     const back = button("Back", () => this.#go(-1), { disabled: this.at === 0, class: "back" });
-    const choices = step.ask ? step.legal.map((action) => this.#drawChoice(action, answer)) : [];
+    const choices = step.ask ? step.legal.map((action) => this.#drawChoice(action, step.hints[action], answer)) : [];
     return [back, ...choices, ...(step.ask && !answer ? [] : [this.#drawNext()])];
   }
 
   /** Every answer may be tried, one after the other. */
-  #drawChoice(action, answer) {
-    return button(capital(action), () => this.#answer(action), {
+  #drawChoice(action, hint, answer) {
+    const control = button(capital(action), () => this.#answer(action), {
       class: answer ? null : "primary", "data-action": action, "aria-pressed": String(action === answer),
     });
+    if (hint) control.append(" ", h("span", { class: "action-hint" }, hint));
+    return control;
   }
 
   #drawNext() {

@@ -4,7 +4,7 @@
 
 import { ApiError, get, post } from "./api.js";
 import { cardName, cardSymbol, drawCard } from "./cards.js";
-import { drawAdvice, drawCostliest } from "./coach.js";
+import { drawAdvice, drawCostliest, drawNoAdvice } from "./coach.js";
 import { button, counted, field, h, listed, select, setToggle, toggle } from "./dom.js";
 import { mayMove, pref, setPref } from "./prefs.js";
 import { drawLives, Stage } from "./stage.js";
@@ -19,6 +19,8 @@ const ACTIONS = {
   pay: { label: "Pay", letter: "p", help: "a life, to refuse" },
 };
 const ON = "n";
+/** Milliseconds after which it is said that the coach takes its time. */
+const PATIENCE = 400;
 
 /** The page of the table at which the person sits; it goes on where it was left. */
 let kept = null;
@@ -131,18 +133,29 @@ class PlayPage {
   // Talking to the server
 
   async #say(verb, message) {
-    if (this.busy) return;
-    this.busy = true;
+    if (this.busy) {
+      setToggle(this.coachSwitch, this.snapshot.coach);
+      return;
+    }
     try {
-      const answer = await post(`tables/${this.id}/${verb}`, { turn: this.snapshot.turn, ...message });
+      const answer = await this.#send(verb, message);
       this.app.clearNotice();
-      this.busy = false;
       await this.receive(answer, {
         silent: verb === "coach", hurry: message.how === "end", anew: verb === "restart",
       });
     } catch (error) {
       await this.#fail(error);
+    }
+  }
+
+  /** One message at a time: until it is answered no other is sent. */
+  async #send(verb, message) {
+    this.busy = true;
+    const waiting = verb === "act" ? setTimeout(() => this.#showThinking(), PATIENCE) : null;
+    try {
+      return await post(`tables/${this.id}/${verb}`, { turn: this.snapshot.turn, ...message });
     } finally {
+      clearTimeout(waiting);
       this.busy = false;
     }
   }
@@ -150,7 +163,6 @@ class PlayPage {
   /** A stale or refused message changes nothing: show where the table stands. */
   async #fail(error) {
     if (!(error instanceof ApiError)) throw error;
-    this.busy = false;
     if (error.code === "unknown-table") {
       this.teller.stop();
       this.app.tableIsGone();
@@ -184,6 +196,7 @@ class PlayPage {
   async receive(snapshot, { known = false, silent = false, hurry = false, anew = false } = {}) {
     this.snapshot = snapshot;
     setToggle(this.coachSwitch, snapshot.coach);
+    if (anew) this.coachBody.replaceChildren();
     this.#showAdvice(snapshot);
     if (silent) {
       if (snapshot.phase === "over") this.#showControls();
@@ -231,22 +244,22 @@ class PlayPage {
   }
 
   #showDecision() {
-    const { legal, view } = this.snapshot;
+    const { legal, view, hints } = this.snapshot;
     // Who is asked has just been told so, and the prompt says it again.
     if (view.acts !== view.turn) this.caption.textContent = "";
     this.#setControls("decide",
       h("h2", { class: "prompt", tabindex: "-1" }, promptOf(view, this.you, this.names)),
       h("div", { class: "actions", role: "group", "aria-label": "Your choices" },
-        legal.map((action) => this.#drawAction(action))));
+        legal.map((action) => this.#drawAction(action, hints[action]))));
   }
 
-  #drawAction(action) {
-    const { label, letter, help } = ACTIONS[action];
+  #drawAction(action, hint) {
+    const { label, letter, help = hint } = ACTIONS[action];
     const control = button(label, () => this.#say("act", { action }), {
       class: "primary", "data-action": action,
     });
     this.#key(control, letter);
-    if (help) control.append(h("span", { class: "action-hint" }, help));
+    if (help) control.append(" ", h("span", { class: "action-hint" }, help));
     return control;
   }
 
@@ -322,18 +335,25 @@ class PlayPage {
     },
     reveal ? drawCard(reveal.card) : null,
     h("span", { class: "standing-name" }, this.names[at], loss ? ` −${loss.count}` : null),
-    h("span", { class: "lives" }, drawLives(seat), seat.in ? null : " out"));
+    h("span", { class: "lives" }, drawLives(seat), seat.in ? null : h("span", { class: "standing-note" }, "out")));
   }
 
   // The rest
 
-  #showAdvice({ advice, coach }) {
-    if (advice) this.coachBody.replaceChildren(drawAdvice(advice));
+  #showAdvice({ advice, coach, unadvised }) {
+    if (unadvised) this.coachBody.replaceChildren(drawNoAdvice());
+    else if (advice) this.coachBody.replaceChildren(drawAdvice(advice));
     else if (!coach) this.coachBody.replaceChildren(h("p", { class: "hint" }, "The coach is silent."));
     else if (!this.coachBody.querySelector(".advice")) {
       this.coachBody.replaceChildren(h("p", { class: "hint" },
         "After each of your decisions you are told what every choice was worth, and why."));
     }
+  }
+
+  /** The first answer at a new kind of table may have to wait for what the coach prepares. */
+  #showThinking() {
+    if (!this.snapshot.coach) return;
+    this.coachBody.replaceChildren(h("p", { class: "hint" }, "The coach is working it out …"));
   }
 
   #startOver() {

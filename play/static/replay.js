@@ -90,10 +90,11 @@ class ReplayPage {
   /** All cards, or only those that one seat knew. */
   #viewOf(step) {
     if (this.viewer === ALL) return step.view;
-    const knew = step.knew[Number(this.viewer)];
+    const viewer = Number(this.viewer);
+    const knew = step.knew[viewer];
     const seats = step.view.seats.map((seat, at) => {
       const card = knew[at];
-      return { ...seat, card, known: Boolean(card) && !seat.shown };
+      return { ...seat, card, known: Boolean(card) && !seat.shown && at !== viewer };
     });
     return { ...step.view, seats };
   }

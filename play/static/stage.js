@@ -28,8 +28,7 @@ export class Stage {
     this.stock = h("div", { class: "stock" });
     this.sign = h("p", { class: "felt-sign" });
     this.arrows = s("svg", { class: "arrows", "aria-hidden": "true", focusable: "false" });
-    const crowds = CROWDS.filter(([seats]) => players.length >= seats).map(([, name]) => name);
-    this.element = h("section", { class: ["stage", ...crowds].join(" "), "aria-label": label },
+    this.element = h("section", { class: ["stage", ...shapeOf(players.length)].join(" "), "aria-label": label },
       h("div", { class: "felt", "aria-hidden": "true" }),
       this.arrows,
       h("div", { class: "middle" }, this.sign, this.stock),
@@ -91,7 +90,7 @@ export class Stage {
     if (!seat.card) return drawCard(null);
     let label = cardName(seat.card);
     if (seat.shown) label += ", open";
-    else if (at !== this.you) label += ", face down, but you know it";
+    else if (at !== this.you) label += seat.known ? ", face down, but known" : ", face down";
     return drawCard(seat.card, { large, label });
   }
 
@@ -209,6 +208,13 @@ export class Stage {
       [{ transform: "none" }, { transform: `translate(${dx}px, ${dy}px)` }, { transform: "none" }],
       { duration: 520, easing: "ease-in-out" });
   }
+}
+
+/** What the number of seats changes in the look of the table. */
+function shapeOf(seats) {
+  const crowds = CROWDS.filter(([least]) => seats >= least).map(([, name]) => name);
+  // Somebody sits opposite, at the very top.
+  return seats % 2 === 0 ? [...crowds, "stage-faced"] : crowds;
 }
 
 /**
