@@ -223,8 +223,8 @@ def evaluate(
         list[str],
         typer.Argument(
             metavar="AGENT...",
-            help="One for every seat: random, naive, robin, alex, threshold:T, equilibrium,"
-            " table:FILE, best-response:AGENT,... or policy:PATH.",
+            help="One for every seat: random, naive, robin, alex, threshold:T, equilibrium, generalist,"
+            " ppo-practice, table:FILE, best-response:AGENT,... or policy:PATH.",
         ),
     ],
     rules: RulesOption = "practice-table",

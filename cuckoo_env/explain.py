@@ -114,7 +114,7 @@ CHOICES: Final[Mapping[str, Mapping[StrEnum, str]]] = MappingProxyType(
             "the deal passes that way.",
         },
         "game": {
-            Length.MATCH: "A seat without lives is out; the last with a life wins the pot.",
+            Length.MATCH: "A seat without lives is out; the last with a life wins.",
             Length.ROUND: "A game is a single deal: each seat pays a stake for every life it "
             "loses, shared by the seats that lose none. If all lose some or nobody does, "
             "nothing is paid.",
@@ -141,7 +141,7 @@ def _decks(rules: Rules) -> str:
 def _stake(rules: Rules) -> str:
     if rules.game is Length.ROUND:
         return f"A stake is {rules.stake:g}."
-    return f"Each pays a stake of {rules.stake:g} into the pot at the start."
+    return f"Each pays a stake of {rules.stake:g} into the pot at the start, which the winner takes."
 
 
 def _max_rounds(rules: Rules) -> str:
