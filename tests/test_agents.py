@@ -39,7 +39,7 @@ def no_difference(one: np.ndarray, other: np.ndarray) -> bool:
 
 @pytest.mark.parametrize("spec", [*BOTS, "threshold:0", "threshold:13", " robin "])
 def test_a_spec_names_an_agent_and_the_agent_keeps_it(spec: str) -> None:
-    assert parse(spec, Rules()).name == spec.strip()
+    assert parse(spec, Rules.parse("practice-table")).name == spec.strip()
 
 
 @pytest.mark.parametrize(

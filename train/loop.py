@@ -433,4 +433,5 @@ def versions() -> dict[str, str]:
 
 def machine_class() -> str:
     """The kind of machine, without its name."""
-    return f"{platform.system()} {platform.machine()}, {available_cores()} cores"
+    count = available_cores()
+    return f"{platform.system()} {platform.machine()}, {count} core{'s' if count > 1 else ''}"
