@@ -68,8 +68,9 @@ $(PEERS_READY): $(READY)
 		-c constraints.txt -e '.[bench]'; then touch $@; else \
 		echo "Not all can be installed here; the table will say which are missing." >&2; fi
 
-results: $(READY) ## measure the published figures again and put them into the documents
+results: $(READY) ## measure the published figures again and put them into the documents, hours
 	@$(BIN)/python benchmarks/results.py
+	@$(BIN)/python benchmarks/table.py
 	@$(BIN)/python benchmarks/render.py
 
 fuzz: $(READY) ## random games against the plain referee for MINUTES (30)
