@@ -141,7 +141,9 @@ def _decks(rules: Rules) -> str:
 def _stake(rules: Rules) -> str:
     if rules.game is Length.ROUND:
         return f"A stake is {rules.stake:g}."
-    return f"Each pays a stake of {rules.stake:g} into the pot at the start, which the winner takes."
+    return (
+        f"Each pays a stake of {rules.stake:g} into the pot at the start, which the winner takes."
+    )
 
 
 def _max_rounds(rules: Rules) -> str:
