@@ -121,11 +121,9 @@ def use(pack: Pack, patch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture(autouse=True)
-def no_kept_trees() -> Iterator[None]:
+def no_kept_trees(monkeypatch: pytest.MonkeyPatch) -> None:
     """Trees of small packs are for one test only."""
-    tree._kept.cache_clear()
-    yield
-    tree._kept.cache_clear()
+    monkeypatch.setattr(tree, "_SHELF", tree._Shelf(most=20_000_000))
 
 
 @pytest.fixture
