@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import sys
 import webbrowser
 from collections.abc import Callable, Sequence
@@ -59,10 +60,10 @@ def table(
     tell("Stop it with Ctrl-C.")
     if open_browser:
         webbrowser.open(address)
-    try:
+    # Where Ctrl-C is ignored, as by jobs in the background, the server ends without raising it.
+    with contextlib.suppress(KeyboardInterrupt):
         server.make_server(server.make_app(menu, host=host)).run(sockets=[listener])
-    except KeyboardInterrupt:
-        tell("The table is closed.")
+    tell("The table is closed.")
     return 0
 
 
