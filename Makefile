@@ -12,6 +12,9 @@ READY := $(VENV)/.ready
 # Touched when the environments of others, which only `make bench` needs, are there too.
 PEERS_READY := $(VENV)/.peers-ready
 
+# A process for each core, but not so many that they fill the memory; a file's tests stay together.
+PYTEST = $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+
 # More arguments, for pytest or the benchmarks: `make test ARGS="-k king -x"`, `make bench ARGS=--quick`.
 ARGS ?=
 MINUTES ?= 30
@@ -43,10 +46,10 @@ table: $(READY) ## play against the agents in a browser, with a coach
 	@$(BIN)/cuckoo table $(ARGS)
 
 test: $(READY) ## the quick tests, under ten minutes
-	@$(BIN)/python -m pytest -m "not slow" $(ARGS)
+	@$(PYTEST) -m "not slow" $(ARGS)
 
 test-all: $(READY) ## every test, the slow ones too
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(PYTEST) $(ARGS)
 
 lint: $(READY) ## style, format, types, and who may import whom
 	@$(BIN)/ruff check
