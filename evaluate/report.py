@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import Any, Final
@@ -378,6 +378,9 @@ def _curve_section(content: Content) -> str:
     if len(curve) < 2:
         return ""
     sampled = any(point["win_share_se"] for point in curve)
+    compared = content.rows()[1]
+    if content.headroom and not sampled:
+        compared = replace(compared, win_share=content.headroom.copied)  # measured as the curve is
     how = (
         "sampled games, always the same deals; the band is two standard errors on either side"
         if sampled
@@ -385,7 +388,7 @@ def _curve_section(content: Content) -> str:
     )
     return (
         "<section>\n<h2>How it learned</h2>\n"
-        + _curve_picture(curve, content.rows()[1])
+        + _curve_picture(curve, compared)
         + f'<p class="note">Win share against the number of seconds trained: {how}. The dashed line is '
         f"{escape(content.compared.capitalize())}’s own play in the same seat.</p>\n</section>"
     )
