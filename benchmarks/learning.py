@@ -15,12 +15,13 @@ from typing import Any, Final
 import numpy as np
 from made import ROOT
 
-from cuckoo_env.agents import fill, lineup, parse
+from cuckoo_env.agents import lineup, parse
 from cuckoo_env.agents.policy import Policy, PolicyAgent
 from cuckoo_env.evaluate import arena
 from cuckoo_env.evaluate.exact import evaluate
 from cuckoo_env.rules import PRESETS, Rules
 from cuckoo_env.train.curve import COPIED
+from cuckoo_env.train.task import Task, with_room
 
 Table = dict[str, Any]
 Training = Mapping[str, Any]
@@ -287,14 +288,12 @@ def presets(seeds: Sequence[int]) -> Table:
 def gain(folder: Path, rules: Rules) -> tuple[float, float]:
     """What a policy wins more than Robin's own policy in the same seat, over all seats, and the error."""
     agent = PolicyAgent.of(Policy.load(folder), "policy", rules)
-    others = fill(AGAINST.split(",")[: rules.seats - 1], rules, None)
-    games = GAMES // rules.seats
-    found = []
-    for seat in range(rules.seats):
-        seated, copied = (
-            [*others[:seat], each, *others[seat:]] for each in (agent, parse(COPIED, rules))
-        )
-        found.append(arena.compare(rules, seated, copied, games, 2**32 + seat))
+    task = Task(rules=rules, seat=None, opponents=with_room(AGAINST, rules))
+    lineups = zip(task.lineups(agent), task.lineups(parse(COPIED, rules)), strict=True)
+    found = [
+        arena.compare(rules, seated, copied, GAMES // rules.seats, 2**32 + seat)
+        for seat, (seated, copied) in enumerate(lineups)
+    ]
     won = float(np.mean([each.win_share[seat] for seat, each in enumerate(found)]))
     errors = [each.win_share_se[seat] for seat, each in enumerate(found)]
     return won, float(np.sqrt(np.sum(np.square(errors)))) / rules.seats

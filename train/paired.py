@@ -49,6 +49,7 @@ from cuckoo_env.train.checkpoint import (
     restore_optimizer,
 )
 from cuckoo_env.train.loop import Algorithm
+from cuckoo_env.train.networks import ACTIVATION_MODULES, weights_of
 from cuckoo_env.train.task import RunArguments, Task, torch_device
 
 Floats = npt.NDArray[np.float32]
@@ -57,7 +58,6 @@ Luck = Literal["same", "fresh"]
 
 HORIZONS: Final = get_args(Horizon)
 LUCKS: Final = get_args(Luck)
-_ACTIVATIONS: Final = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}
 _PUBLIC: Final = (
     "lives", "in_play", "dealer", "rounds_left", "carried", "rule_choices", "rule_numbers",
 )  # fmt: skip
@@ -132,7 +132,7 @@ def network(sizes: Sequence[int], activation: str) -> torch.nn.Sequential:
     """A plain network of linear layers with an activation between them."""
     layers: list[torch.nn.Module] = []
     for inputs, outputs in itertools.pairwise(sizes):
-        layers += [torch.nn.Linear(inputs, outputs), _ACTIVATIONS[activation]()]
+        layers += [torch.nn.Linear(inputs, outputs), ACTIVATION_MODULES[activation]()]
     return torch.nn.Sequential(*layers[:-1])
 
 
@@ -230,12 +230,7 @@ class Networks:
 
     def policy(self, rules: Rules, covers: Covers | None = None) -> Policy:
         """The averaged network as a policy, with the temperature of now."""
-        layers = [layer for layer in self.kept if isinstance(layer, torch.nn.Linear)]
-        weights: dict[str, Floats] = {}
-        for k, layer in enumerate(layers):
-            scale = 1.0 / self.temperature if layer is layers[-1] else 1.0
-            weights[f"{k}.weight"] = (layer.weight.detach() * scale).cpu().numpy().copy()
-            weights[f"{k}.bias"] = (layer.bias.detach() * scale).cpu().numpy().copy()
+        weights = weights_of(self.kept, 1.0 / self.temperature)
         card = Card(
             rules=rules,
             layout=self.layout,

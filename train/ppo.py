@@ -15,7 +15,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
-import torch
 from sb3_contrib import MaskablePPO
 from stable_baselines3 import PPO
 from stable_baselines3.common.logger import Logger
@@ -32,12 +31,12 @@ from cuckoo_env.train.checkpoint import (
     restore_optimizer,
 )
 from cuckoo_env.train.loop import Algorithm
+from cuckoo_env.train.networks import ACTIVATION_MODULES, weights_of
 from cuckoo_env.train.task import RunArguments, Task, torch_device
 from cuckoo_env.train.vec_env import SHAPINGS, CuckooVecEnv, Shaping, needs_masks
 
 _FOREVER: Final = 2**62
 """Decisions: it is the loop that stops a run."""
-_ACTIVATIONS: Final = {"relu": torch.nn.ReLU, "tanh": torch.nn.Tanh}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -168,18 +167,13 @@ class PPOLearner:
     def policy(self) -> Policy:
         """The policy part of the networks, as it is now."""
         network = [*self.model.policy.mlp_extractor.policy_net, self.model.policy.action_net]
-        layers = [layer for layer in network if isinstance(layer, torch.nn.Linear)]
-        weights = {}
-        for k, layer in enumerate(layers):
-            weights[f"{k}.weight"] = layer.weight.detach().cpu().numpy().copy()
-            weights[f"{k}.bias"] = layer.bias.detach().cpu().numpy().copy()
         card = Card(
             rules=self.env.rules,
             layout=self.env.layout,
             hidden=self._arguments.hidden,
             activation=self._arguments.activation,
         )
-        return Policy(card=card, weights=weights)
+        return Policy(card=card, weights=weights_of(network))
 
     def measure(self) -> Mapping[str, float]:
         """Nothing of its own: its table says how good it is."""
@@ -239,7 +233,7 @@ def _model(arguments: Arguments, env: CuckooVecEnv) -> _Ours:
         "ent_coef": arguments.entropy,
         "policy_kwargs": {
             "net_arch": {"pi": units, "vf": units},
-            "activation_fn": _ACTIVATIONS[arguments.activation],
+            "activation_fn": ACTIVATION_MODULES[arguments.activation],
         },
         "seed": arguments.seed,
         "device": torch_device(arguments.device),
