@@ -5,6 +5,8 @@ Every run is the command line's own, in a process of its own, with its folder in
 
 from __future__ import annotations
 
+import functools
+import hashlib
 import json
 import subprocess
 import sys
@@ -19,6 +21,7 @@ from cuckoo_env.agents import lineup, parse
 from cuckoo_env.agents.policy import Policy, PolicyAgent
 from cuckoo_env.evaluate import arena
 from cuckoo_env.evaluate.exact import evaluate
+from cuckoo_env.files import write_text
 from cuckoo_env.rules import PRESETS, Rules
 from cuckoo_env.train.curve import COPIED
 from cuckoo_env.train.task import Task, with_room
@@ -42,21 +45,49 @@ TABLES: Final = (
 """Where a generalist is measured beside specialists."""
 
 
-_TRAINED: Final[set[Path]] = set()
-"""The runs of this process: others may be of other code."""
+FINISHED: Final = "finished.json"
+"""In a run's folder once it ended: with which options and which code. Hours of runs that were cut short
+go on where they stopped, and no run of other code counts."""
 
 
 def run(name: str, seed: int, minutes: float, *options: str) -> Path:
-    """Train one seed; returns the run's folder."""
+    """Train one seed, unless that was done by the same code; returns the run's folder."""
     out = FOLDER / name / f"seed-{seed}"
-    command = [
-        *(sys.executable, "-m", "cuckoo_env.cli", "train", "--json", "--force", "--out", str(out)),
-        *("--seed", str(seed), "--minutes", str(minutes), *options),
-    ]
+    options = ("--seed", str(seed), "--minutes", str(minutes), *options)
+    finished = {"options": list(options), "code": code()}
+    if _read(out / FINISHED) == finished:
+        return out
+    command = (
+        sys.executable,
+        "-m",
+        "cuckoo_env.cli",
+        "train",
+        "--json",
+        "--force",
+        "--out",
+        str(out),
+    )
     print(f"  {name}, seed {seed}: {minutes:g} minutes", flush=True)
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
-    _TRAINED.add(out)
+    subprocess.run([*command, *options], check=True, stdout=subprocess.DEVNULL)
+    write_text(out / FINISHED, json.dumps(finished, indent=1) + "\n")
     return out
+
+
+@functools.cache
+def code() -> str:
+    """A digest of the code that a run depends on."""
+    digest = hashlib.sha256()
+    for package in ("cuckoo_env", "agents", "evaluate", "train"):
+        for path in sorted((ROOT / package).rglob("*.py")):
+            digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return digest.hexdigest()
+
+
+def _read(path: Path) -> Any:
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
 
 
 def training(folder: Path) -> Training:
@@ -262,9 +293,7 @@ def generalist(seeds: Sequence[int]) -> Table:
 def presets(seeds: Sequence[int]) -> Table:
     """The generalist's gain over copying Robin on every preset with 3, 5 and 10 seats, where allowed."""
     seed = seeds[0]
-    folder = FOLDER / "generalist" / f"seed-{seed}"
-    if folder not in _TRAINED:
-        folder = run("generalist", seed, GENERALIST_MINUTES, "--rules", "any", "--seats", "2-10")
+    folder = run("generalist", seed, GENERALIST_MINUTES, "--rules", "any", "--seats", "2-10")
     rows = []
     for name, preset in PRESETS.items():
         row = [f"`{name}`"]
