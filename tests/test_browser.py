@@ -520,13 +520,16 @@ def test_the_seat_at_the_top_leaves_the_heading_free(person: Any, seats: int) ->
             ".seat-note",
             "all => all.forEach(each => { each.textContent = 'was sent on and swapped'; })",
         )
-        low = somebody.page.evaluate(
-            """() => Math.max(...[...document.querySelectorAll('.table-bar .hint, .options')].map(
-                each => each.getBoundingClientRect().bottom))"""
-        )
-        high = somebody.page.evaluate(
-            """() => Math.min(...[...document.querySelectorAll('.seat-card, .plaque, .seat-place')].map(
-                each => each.getBoundingClientRect().top))"""
+        # In one go: the page may be scrolling.
+        low, high = somebody.page.evaluate(
+            """() => {
+                const boxes = (which) => [...document.querySelectorAll(which)].map(
+                    each => each.getBoundingClientRect());
+                return [
+                    Math.max(...boxes('.table-bar .hint, .options').map(box => box.bottom)),
+                    Math.min(...boxes('.seat-card, .plaque, .seat-place').map(box => box.top)),
+                ];
+            }"""
         )
         assert high >= low, size
 
