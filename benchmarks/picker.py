@@ -5,7 +5,6 @@ A generator call for each decision would cost more than many environments do, an
 
 from __future__ import annotations
 
-import functools
 import itertools
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,7 +13,7 @@ import numba
 import numpy as np
 import numpy.typing as npt
 
-from cuckoo_env.compiled import in_slices
+from cuckoo_env.compiled import SLICE, in_slices, slice_done, take_slice
 
 _DRAWN: Final = 2**16
 ROWS: Final = 32
@@ -42,18 +41,23 @@ class LegalActions(dict[bytes, list[int]]):
 
 
 @numba.njit(nogil=True, cache=True, error_model="numpy")
-def _pick(masks: Any, drawn: Any, actions: Any, start: int, stop: int) -> None:
-    for i in range(start, stop):
-        legal = np.uint32(0)
-        for action in range(masks.shape[1]):
-            legal += np.uint32(masks[i, action])
-        k = np.int64(drawn[i] % legal)
-        # The action with k legal ones before it: counted, for a branch would be guessed wrong.
-        chosen, passed = 0, 0
-        for action in range(masks.shape[1]):
-            passed += np.int64(masks[i, action])
-            chosen += np.int64(passed <= k)
-        actions[i] = chosen
+def _pick(shares: Any, masks: Any, drawn: Any, actions: Any) -> None:
+    start = take_slice(shares)
+    while start < actions.shape[0]:
+        stop = min(start + SLICE, actions.shape[0])
+        for i in range(start, stop):
+            legal = np.uint32(0)
+            for action in range(masks.shape[1]):
+                legal += np.uint32(masks[i, action])
+            k = np.int64(drawn[i] % legal)
+            # The action with k legal ones before it: counted, for a branch would be guessed wrong.
+            chosen, passed = 0, 0
+            for action in range(masks.shape[1]):
+                passed += np.int64(masks[i, action])
+                chosen += np.int64(passed <= k)
+            actions[i] = chosen
+        slice_done(shares, stop - start)
+        start = take_slice(shares)
 
 
 def pick(
@@ -63,4 +67,4 @@ def pick(
     threads: int,
 ) -> None:
     """Choose in all games of a batch, on as many threads as the batch uses."""
-    in_slices(functools.partial(_pick, masks, drawn, actions), len(actions), threads)
+    in_slices(lambda shares: _pick(shares, masks, drawn, actions), len(actions), threads)

@@ -7,7 +7,6 @@ seat is to act. Games of several rule sets and table sizes can share a batch.
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Self
 
@@ -16,7 +15,16 @@ import numpy.typing as npt
 
 from cuckoo_env import seeding
 from cuckoo_env.autoplay import OUTSIDE, PLAYER, choose, uniform
-from cuckoo_env.compiled import available_cores, entry, in_slices, inlined, routine
+from cuckoo_env.compiled import (
+    SLICE,
+    available_cores,
+    entry,
+    in_slices,
+    inlined,
+    routine,
+    slice_done,
+    take_slice,
+)  # fmt: skip
 from cuckoo_env.engine import (
     NOBODY,
     OVER,
@@ -79,44 +87,49 @@ def _find_illegal(mask: Any, actions: Any) -> int:
 
 @entry
 def _run(
-    games: Any, rules: Any, layout: Any, sections: Any, settles: Any, learners: Any, plan: Any, plan_of: Any,
-    dice: Any, actions: Any, observation: Any, mask: Any, seats: Any, done: Any, returns: Any, winners: Any,
-    renew: bool, start: int, stop: int,
+    shares: Any, games: Any, rules: Any, layout: Any, sections: Any, settles: Any, learners: Any, plan: Any,
+    plan_of: Any, dice: Any, actions: Any, observation: Any, mask: Any, seats: Any, done: Any, returns: Any,
+    winners: Any, renew: bool,
 ) -> None:  # fmt: skip
-    """Take the actions in the games ``start`` to ``stop - 1``, and play on to an outside seat's turn."""
-    # Unsigned, for every signed index is checked for counting from the end.
-    for i in range(np.uint64(start), np.uint64(stop)):
-        action = int(actions[i])
-        if action == LEAVE:
-            continue
-        g = games[i]
-        r = rules[g.rules]
-        done[i] = PLAYING
-        if action == RESTART:
-            begin_game(g, r)
-        else:
-            apply(g, r, action)
-        row, learner = int(plan_of[i]), int(learners[i])
-        while True:
-            is_settled = _is_settled(g, int(settles[g.rules]), learner)
-            if is_settled:
-                if done[i] == PLAYING:
-                    _note_result(g, r, i, done, returns, winners)
-                if renew:
-                    begin_game(g, r)
-            stands = is_settled and not renew
-            seat = learner if stands else int(g.seat)
-            if seat != NOBODY:
-                encode(g, r, layout[0], sections, seat, observation, i)
-            if stands:
-                _stand_still(mask, seats, i)
-                break
-            write_mask(g, r, mask, i)
-            if int(plan[row, seat].kind) == OUTSIDE:
-                seats[i] = seat
-                break
-            luck = uniform(dice, i)
-            apply(g, r, choose(plan[row, seat], layout[0], observation, mask, i, luck))
+    """Take the actions in the games that this thread gets, and play on to an outside seat's turn."""
+    start = take_slice(shares)
+    while start < games.shape[0]:
+        stop = min(start + SLICE, games.shape[0])
+        # Unsigned, for every signed index is checked for counting from the end.
+        for i in range(np.uint64(start), np.uint64(stop)):
+            action = int(actions[i])
+            if action == LEAVE:
+                continue
+            g = games[i]
+            r = rules[g.rules]
+            done[i] = PLAYING
+            if action == RESTART:
+                begin_game(g, r)
+            else:
+                apply(g, r, action)
+            row, learner = int(plan_of[i]), int(learners[i])
+            while True:
+                is_settled = _is_settled(g, int(settles[g.rules]), learner)
+                if is_settled:
+                    if done[i] == PLAYING:
+                        _note_result(g, r, i, done, returns, winners)
+                    if renew:
+                        begin_game(g, r)
+                stands = is_settled and not renew
+                seat = learner if stands else int(g.seat)
+                if seat != NOBODY:
+                    encode(g, r, layout[0], sections, seat, observation, i)
+                if stands:
+                    _stand_still(mask, seats, i)
+                    break
+                write_mask(g, r, mask, i)
+                if int(plan[row, seat].kind) == OUTSIDE:
+                    seats[i] = seat
+                    break
+                luck = uniform(dice, i)
+                apply(g, r, choose(plan[row, seat], layout[0], observation, mask, i, luck))
+        slice_done(shares, stop - start)
+        start = take_slice(shares)
 
 
 @routine
@@ -321,7 +334,7 @@ class Batch:
             self._learners, self._plan, self._plan_of, self._dice, actions, self.observations,
             self.masks, self.seats, self.done, self.returns, self.winners, self._renew,
         )  # fmt: skip
-        in_slices(functools.partial(_run, *arguments), len(self), self._threads)
+        in_slices(lambda shares: _run(shares, *arguments), len(self), self._threads)
 
 
 def _count(name: str, value: Any) -> int:

@@ -6,9 +6,9 @@ disk, so it is compiled once per machine. Numba's own cache looks only at the fi
 and would go on playing *old rules* after an edit to a callee in another file; here a digest of every
 compiled source is part of each entry's cache key.
 
-All kernels are serial and release the interpreter lock. Large batches are cut into slices for a few
-threads (:func:`in_slices`): unlike OpenMP's, those survive a fork, may be used from several Python
-threads, and do not collapse beside a busy core.
+All kernels are serial and release the interpreter lock. Large batches are shared by a few threads, which
+take slice after slice (:func:`in_slices`): unlike OpenMP's, those survive a fork, may be used from several
+Python threads, and do not collapse beside a busy core.
 """
 
 from __future__ import annotations
@@ -19,14 +19,22 @@ import os
 import sys
 import threading
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from queue import SimpleQueue
 from types import CellType, FunctionType
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, TypeAlias, TypeVar, cast
 
 import numba
+import numpy as np
+import numpy.typing as npt
+from numba import int64
+from numba.extending import intrinsic
 
 F = TypeVar("F", bound=Callable[..., Any])
+Shares: TypeAlias = npt.NDArray[np.int64]
+"""How far the threads are that share a kernel's games."""
+_Job: TypeAlias = tuple[Callable[[], object], "SimpleQueue[BaseException | None]"]
+"""What a thread is to call, and where it says that it has, with the error if there was one."""
 
 INTERPRETED: Final = bool(numba.config.DISABLE_JIT)  # type: ignore[attr-defined]
 """Whether ``NUMBA_DISABLE_JIT=1`` runs everything as plain Python, for a debugger."""
@@ -136,10 +144,56 @@ def _announce_compiling() -> None:
     sys.stderr.flush()
 
 
-_MIN_SLICE: Final = 1024
-"""Fewer games than this are not worth handing to another thread."""
-_pools: dict[tuple[int, int], ThreadPoolExecutor] = {}
-_pools_lock = threading.Lock()
+SLICE: Final = 512
+"""Games in a slice: enough that taking one costs nothing, few enough that nobody waits long for the last."""
+_WORTH_SHARING: Final = 1024
+"""Fewer games than this a thread are not worth waking it."""
+_TAKEN, _DONE = 0, 8
+"""Where ``shares`` counts the games that were taken, and those that are done: in two cache lines."""
+_PATIENCE: Final = 20_000
+"""How often a thread looks whether the others are done, for some 50 µs, before it sleeps."""
+
+
+def _add_uncompiled(array: Any, at: int, number: int) -> int:
+    before = int(array[at])
+    array[at] += number
+    return before
+
+
+@intrinsic
+def _add_atomically(_: Any, array: Any, at: Any, number: Any) -> Any:  # noqa: ARG001 - Numba's names
+    """Add to an item of an int64 array in one step, whoever else adds; returns what was there before."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        items = context.make_array(signature.args[0])(context, builder, arguments[0])
+        place = builder.gep(items.data, [arguments[1]])
+        return builder.atomic_rmw("add", place, arguments[2], "seq_cst")
+
+    return int64(array, int64, int64), generate
+
+
+_add: Final[Callable[..., Any]] = _add_uncompiled if INTERPRETED else _add_atomically
+
+
+@helper
+def take_slice(shares: Any) -> int:
+    """The first game of a slice that no other thread has; beyond the last game when all are taken."""
+    first: int = _add(shares, _TAKEN, SLICE)
+    return first
+
+
+@helper
+def slice_done(shares: Any, games: int) -> None:
+    """Note that so many games of a slice are done."""
+    _add(shares, _DONE, games)
+
+
+@entry
+def _wait(shares: Any, games: int, patience: int) -> bool:
+    """Whether so many games are done, after looking at most so often."""
+    while patience > 0 and _add(shares, _DONE, 0) < games:
+        patience -= 1
+    return patience > 0
 
 
 def available_cores() -> int:
@@ -149,31 +203,73 @@ def available_cores() -> int:
     return os.cpu_count() or 1
 
 
-def in_slices(kernel: Callable[[int, int], object], games: int, threads: int) -> None:
-    """Run ``kernel(start, stop)`` over slices of ``range(games)``, on this thread and others.
+def in_slices(kernel: Callable[[Shares], object], games: int, threads: int) -> None:
+    """Let this thread and others work through the games of one kernel together.
 
-    The kernel must release the interpreter lock and may touch only its own slice.
+    Whoever is free takes the next slice, so a thread that is late, or has to share its core, holds
+    nobody up for longer than a slice takes.
+
+    Args:
+        kernel: is called with ``shares`` once on each thread, and works as long as there are slices::
+
+            start = take_slice(shares)
+            while start < games:
+                ...  # the games from start to min(start + SLICE, games)
+                slice_done(shares, ...)
+                start = take_slice(shares)
+
+            It must release the interpreter lock and may touch only the games of its slices.
+        games: how many there are.
+        threads: the most threads to use, with this one.
     """
-    slices = min(threads, games // _MIN_SLICE)
-    if slices <= 1:
-        kernel(0, games)
-        return
-    bounds = [games * k // slices for k in range(slices + 1)]
-    pool = _pool(slices - 1)
-    others = [pool.submit(kernel, *bounds[k : k + 2]) for k in range(1, slices)]
-    kernel(*bounds[:2])
-    for other in others:
-        other.result()
+    shares = np.zeros(2 * _DONE, np.int64)
+    others = 0 if INTERPRETED else min(threads, games // _WORTH_SHARING) - 1
+    returned: SimpleQueue[BaseException | None] = SimpleQueue()
+    if others > 0:
+        for jobs in _workers(others):
+            jobs.put((functools.partial(kernel, shares), returned))
+    kernel(shares)
+    patience = _PATIENCE
+    while others > 0 and not _wait(shares, games, patience):
+        error = returned.get()
+        if error is not None:
+            raise error
+        patience = 1
 
 
-def _pool(threads: int) -> ThreadPoolExecutor:
-    """A pool of this process: a forked child starts its own, for it inherits no threads."""
-    with _pools_lock:
-        key = (os.getpid(), threads)
-        if key not in _pools:
-            _pools[key] = ThreadPoolExecutor(threads, thread_name_prefix="cuckoo")
-        return _pools[key]
+def _work(jobs: SimpleQueue[_Job]) -> None:
+    while True:
+        kernel, returned = jobs.get()
+        error = None
+        try:
+            kernel()
+        except BaseException as caught:  # noqa: BLE001 - raised again where it was called for
+            error = caught
+        returned.put(error)
+        # What the job worked on is not to wait for the next job.
+        del kernel, returned, error
+
+
+_all_workers: Final[list[SimpleQueue[_Job]]] = []
+"""The queues of this process's threads; they wait here from one job to the next."""
+_workers_lock = threading.Lock()
+
+
+def _workers(number: int) -> list[SimpleQueue[_Job]]:
+    """So many threads' queues, started when they are first needed."""
+    with _workers_lock:
+        while len(_all_workers) < number:
+            jobs: SimpleQueue[_Job] = SimpleQueue()
+            threading.Thread(target=_work, args=(jobs,), name="cuckoo", daemon=True).start()
+            _all_workers.append(jobs)
+        return _all_workers[:number]
+
+
+def _start_afresh() -> None:
+    """A forked child inherits no threads."""
+    _workers_lock._at_fork_reinit()  # type: ignore[attr-defined]
+    _all_workers.clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pools_lock._at_fork_reinit)  # type: ignore[attr-defined]
+    os.register_at_fork(after_in_child=_start_afresh)

@@ -17,7 +17,7 @@ from cuckoo_env import records, seeding
 from cuckoo_env.agents import Agent, AgentError, sample
 from cuckoo_env.autoplay import OUTSIDE, PLAYER, choose, roll, uniform
 from cuckoo_env.batch import CUT_SHORT, LEAVE, Batch
-from cuckoo_env.compiled import available_cores, entry, in_slices
+from cuckoo_env.compiled import SLICE, available_cores, entry, in_slices, slice_done, take_slice
 from cuckoo_env.engine import NOBODY
 from cuckoo_env.evaluate.statistics import Floats, Moments, verdict
 from cuckoo_env.game import Game
@@ -377,9 +377,7 @@ class _Series:
             players, batch.layout.offsets, batch.observations, batch.masks, batch.seats, dice,
             self._actions,
         )  # fmt: skip
-        in_slices(
-            lambda start, stop: _choose_data(*arguments, start, stop), len(batch), available_cores()
-        )
+        in_slices(lambda shares: _choose_data(shares, *arguments), len(batch), available_cores())
 
 
 class _Log:
@@ -413,14 +411,20 @@ class _Log:
 
 @entry
 def _choose_data(
-    players: Any, layout: Any, observation: Any, mask: Any, seats: Any, dice: Any, actions: Any,
-    start: int, stop: int,
+    shares: Any, players: Any, layout: Any, observation: Any, mask: Any, seats: Any, dice: Any, actions: Any,
 ) -> None:  # fmt: skip
     """Let a data agent choose where one is to act from outside; leave the other games."""
-    for i in range(start, stop):
-        seat = int(seats[i])
-        if seat != NOBODY and int(players[seat].kind) != OUTSIDE:
-            actions[i] = choose(players[seat], layout[0], observation, mask, i, uniform(dice, i))
+    games = actions.shape[0]
+    start = take_slice(shares)
+    while start < games:
+        stop = min(start + SLICE, games)
+        for i in range(start, stop):
+            seat = int(seats[i])
+            if seat != NOBODY and int(players[seat].kind) != OUTSIDE:
+                luck = uniform(dice, i)
+                actions[i] = choose(players[seat], layout[0], observation, mask, i, luck)
+        slice_done(shares, stop - start)
+        start = take_slice(shares)
 
 
 def _side_by_side(seats: int) -> int:

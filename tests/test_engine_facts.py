@@ -8,10 +8,12 @@ import subprocess
 import sys
 import textwrap
 import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
+import numba
 import numpy as np
 import numpy.typing as npt
 import pytest
@@ -20,7 +22,15 @@ import cuckoo_env
 from cuckoo_env import engine, seeding
 from cuckoo_env.autoplay import PLAYER
 from cuckoo_env.batch import Batch
-from cuckoo_env.compiled import INTERPRETED, SOURCES, sources_digest
+from cuckoo_env.compiled import (
+    INTERPRETED,
+    SLICE,
+    SOURCES,
+    in_slices,
+    slice_done,
+    sources_digest,
+    take_slice,
+)  # fmt: skip
 from cuckoo_env.observation import OFFSETS
 from cuckoo_env.rules import Rules
 
@@ -241,6 +251,63 @@ def test_several_python_threads_step_their_own_batches() -> None:
         assert_same(
             [batch.observations, batch.masks, batch.seats, batch.done, batch.returns], alone
         )
+
+
+@numba.njit(nogil=True)
+def _count(shares: Any, visits: Any) -> None:
+    start = take_slice(shares)
+    while start < visits.size:
+        stop = min(start + SLICE, visits.size)
+        for i in range(start, stop):
+            visits[i] += 1
+        slice_done(shares, stop - start)
+        start = take_slice(shares)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 16])
+@pytest.mark.parametrize("games", [1, SLICE, 5 * SLICE + 1, 100_000])
+def test_every_game_is_taken_once(games: int, threads: int) -> None:
+    visits = np.zeros(games, np.int64)
+    for _ in range(100):
+        in_slices(lambda shares: _count(shares, visits), games, threads)
+    assert (visits == 100).all()
+
+
+def test_a_thread_that_never_comes_holds_nobody_up() -> None:
+    visits, here, gone = np.zeros(GAMES, np.int64), threading.get_ident(), threading.Event()
+
+    def work(shares: Any) -> None:
+        if threading.get_ident() != here:
+            gone.wait(60)
+        _count(shares, visits)
+
+    in_slices(work, GAMES, 2)
+    assert not gone.is_set()
+    assert (visits == 1).all()
+    gone.set()
+
+
+def test_an_error_on_another_thread_is_raised_here() -> None:
+    here = threading.get_ident()
+
+    def work(shares: Any) -> None:
+        if threading.get_ident() == here:
+            while not taken:
+                time.sleep(0.001)
+        else:
+            taken.append(_take(shares))
+            raise MemoryError("of another thread")
+        _count(shares, np.zeros(GAMES))
+
+    taken: list[int] = []
+    with pytest.raises(MemoryError, match="of another thread"):
+        in_slices(work, GAMES, 2)
+    assert taken == [0]
+
+
+@numba.njit(nogil=True)
+def _take(shares: Any) -> int:
+    return take_slice(shares)
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="this platform cannot fork")
