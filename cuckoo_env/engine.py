@@ -399,20 +399,21 @@ def is_in(g: Any, seat: int) -> bool:
 
 
 @helper
-def _next_seat(r: Any, seat: int, step: int) -> int:
-    seat += step
-    if seat < 0:
-        return int(r.seats) - 1
-    if seat >= int(r.seats):
-        return 0
-    return seat
+def round_the_table(seat: int, seats: int) -> int:
+    """The seat that a number means which counts on past the last seat, or back past the first, at most once.
+
+    Without branches, which would be guessed wrong at a table with few seats.
+    """
+    seat += seats & (seat >> 63)
+    seat -= seats
+    return seat + (seats & (seat >> 63))
 
 
 @helper
 def _next_in(g: Any, r: Any, seat: int, step: int) -> int:
-    seat = _next_seat(r, seat, step)
+    seat = round_the_table(seat + step, int(r.seats))
     while not is_in(g, seat):
-        seat = _next_seat(r, seat, step)
+        seat = round_the_table(seat + step, int(r.seats))
     return seat
 
 

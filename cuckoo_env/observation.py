@@ -29,12 +29,13 @@ from cuckoo_env.engine import (
     SWAP,
     legal_actions,
     rank_of_card,
+    round_the_table,
 )
 from cuckoo_env.rules import AXES, Rules, RulesError
 
 N_OUTCOMES: Final = len(OUTCOME_NAMES) - 1
 """Outcomes of a turn that are encoded one-hot; "waiting" is all zeros."""
-_ONE, _RANKS, _OUTCOMES = np.uint64(1), np.uint64(N_RANKS), np.uint64(N_OUTCOMES)
+_RANKS, _OUTCOMES = np.uint64(N_RANKS), np.uint64(N_OUTCOMES)
 RULES_IN_VECTOR: Final = tuple(
     name for name in AXES if name != "direction"
 )  # relative seats absorb the direction of play
@@ -341,7 +342,9 @@ def encode(g: Any, r: Any, layout: Any, sections: Any, viewer: int, out: Any, ro
         out[row, int(layout.trading)] = 1.0
     if int(r.max_rounds) > 0:
         out[row, int(layout.rounds_left)] = (int(r.max_rounds) - int(g.rounds)) / int(r.max_rounds)
-    out[row, int(layout.carried)] = _carried_share(g, r)
+    pot = _pot(g, r)
+    if pot > int(r.seats):
+        out[row, int(layout.carried)] = 1.0 - int(r.seats) / pot
     for k in range(sections.shape[1]):
         out[row, int(layout.rule_choices) + k] = sections[int(g.rules), k]
 
@@ -350,29 +353,28 @@ def encode(g: Any, r: Any, layout: Any, sections: Any, viewer: int, out: Any, ro
 def _encode_seats(g: Any, r: Any, layout: Any, viewer: int, out: Any, row: int) -> None:
     """The blocks of the seats, from the viewer on in the direction of play."""
     # Local copies: the compiler cannot know that writing to `out` leaves the records alone.
-    seats, lives_at_start = np.uint64(r.seats), int(r.lives)
+    seats, step, a_life = int(r.seats), int(r.step), 1.0 / int(r.lives)
     known, outcome = np.uint64(layout.known), np.uint64(layout.outcome)
     shown, lives, in_play = (
         np.uint64(layout.shown), np.uint64(layout.lives), np.uint64(layout.in_play)
     )  # fmt: skip
     # Unsigned, for every signed index is checked for counting from the end.
     line, me = np.uint64(row), np.uint64(viewer)
-    onward = _ONE if int(r.step) > 0 else seats - _ONE
-    seat = me
-    for relative in range(seats):
+    at = viewer
+    for relative in range(np.uint64(seats)):
+        seat = np.uint64(at)
         rank, result, left = int(g.known[seat, me]), int(g.outcome[seat]), int(g.lives[seat])
         # Without branches, which would be guessed wrong half of the time.
-        at = known + relative * _RANKS + np.uint64(max(rank - 1, 0))
-        out[line, at] = float(min(rank, 1))
-        at = outcome + relative * _OUTCOMES + np.uint64(max(result - 1, 0))
-        out[line, at] = float(min(result, 1))
+        is_known, has_result = int(rank > 0), int(result > 0)
+        out[line, known + relative * _RANKS + np.uint64(rank - is_known)] = float(is_known)
+        out[line, outcome + relative * _OUTCOMES + np.uint64(result - has_result)] = float(
+            has_result
+        )
         out[line, shown + relative] = float(g.shown[seat])
         # A position may give a seat more lives than a game starts with; the vector stays within 1.
-        out[line, lives + relative] = min(left / lives_at_start, 1.0)
-        out[line, in_play + relative] = float(min(left, 1))
-        seat += onward
-        if seat >= seats:
-            seat -= seats
+        out[line, lives + relative] = min(left * a_life, 1.0)
+        out[line, in_play + relative] = float(int(left > 0))
+        at = round_the_table(at + step, seats)
     out[row, int(layout.dealer) + _relative(r, viewer, int(g.dealer))] = 1.0
     if int(g.seat) != NOBODY:
         out[row, int(layout.turn) + _relative(r, viewer, int(g.turn))] = 1.0
@@ -382,17 +384,16 @@ def _encode_seats(g: Any, r: Any, layout: Any, viewer: int, out: Any, row: int) 
 @helper
 def _relative(r: Any, viewer: int, seat: int) -> int:
     """How many seats further on, in the direction of play, a seat sits from the viewer."""
-    distance = (seat - viewer) * int(r.step)
-    return distance + int(r.seats) if distance < 0 else distance
+    return round_the_table((seat - viewer) * int(r.step), int(r.seats))
 
 
 @helper
-def _carried_share(g: Any, r: Any) -> float:
-    """The part of the pot beyond one stake a seat."""
+def _pot(g: Any, r: Any) -> int:
+    """The stakes in the pot."""
     pot = 0
     for seat in range(int(r.seats)):
         pot += int(g.staked[seat])
-    return 1.0 - int(r.seats) / pot
+    return pot
 
 
 @inlined
