@@ -118,7 +118,18 @@ def percent(value: float) -> str:
     return f"{100 * value:.1f}"
 
 
-def _headroom_row(label: str, cards: Sequence[Training], times: Sequence[float]) -> list[str]:
+def _of(seeds: Sequence[int]) -> str:
+    return "1 seed" if len(seeds) == 1 else f"{len(seeds)} seeds"
+
+
+def _cores_of(*folders: Path) -> str:
+    """A sentence on how much of the machine the runs had, from their policies' cards."""
+    machines = sorted({str(training(folder)["machine"]).split(", ")[-1] for folder in folders})
+    return f"Cores that each run had: {', '.join(machines).replace(' cores', '')}."
+
+
+def _headroom_row(label: str, runs: Sequence[Path], times: Sequence[float]) -> list[str]:
+    cards = [training(each) for each in runs]
     seconds = [reached(card, "captured_headroom", 0.97) for card in cards]
     captured = [
         spread([at(card, "captured_headroom", minutes) for card in cards], percent)
@@ -133,18 +144,19 @@ def learning(seeds: Sequence[int]) -> Table:
     """Captured headroom in every seat of the practice table, against robin, alex; PPO beside it."""
     times = (0.5, 1, 2, SPECIAL_MINUTES)
     options = ("--against", AGAINST, "--set", "curve_points=24")
-    rows = []
+    rows, all_runs = [], []
     for seat in range(3):
-        cards = [
-            training(run(f"paired-{seat}", seed, SPECIAL_MINUTES, "--seat", str(seat), *options))
+        runs = [
+            run(f"paired-{seat}", seed, SPECIAL_MINUTES, "--seat", str(seat), *options)
             for seed in seeds
         ]
-        rows.append(_headroom_row(f"paired rollouts, seat {seat}", cards, times))
+        rows.append(_headroom_row(f"paired rollouts, seat {seat}", runs, times))
+        all_runs += runs
     seed = seeds[0]
     ppo = run("ppo", seed, SPECIAL_MINUTES, "--algorithm", "ppo", "--seat", "0", *options)
-    rows.append(_headroom_row(f"PPO, seat 0, seed {seed}", [training(ppo)], times))
+    rows.append(_headroom_row(f"PPO, seat 0, seed {seed}", [ppo], times))
     return {
-        "title": f"Learning the practice table against robin, alex: captured headroom, {len(seeds)} seeds",
+        "title": f"Learning the practice table against robin, alex: captured headroom, {_of(seeds)}",
         "columns": [
             "how, and where",
             *(f"after {minutes:g} min, %" for minutes in times),
@@ -154,7 +166,7 @@ def learning(seeds: Sequence[int]) -> Table:
         "rows": rows,
         "note": "Captured headroom is (learned − Robin's own play) / (best response − Robin's own play), in"
         " exact win shares averaged over first dealers. Learned from sampled games only. Time is that of"
-        " learning: the exact scores along the way are not counted.",
+        " learning: the exact scores along the way are not counted. " + _cores_of(*all_runs, ppo),
         "seeds": list(seeds),
     }
 
@@ -175,17 +187,16 @@ PIECES: Final = (
 def pieces(seeds: Sequence[int]) -> Table:
     """What each idea brings: captured headroom in seat 0 after a quarter, a half and a whole minute."""
     times = (0.25, 0.5, PIECE_MINUTES)
-    rows = []
+    rows, all_runs = [], []
     for number, (label, options) in enumerate(PIECES):
-        cards = [
-            training(
-                run(f"piece-{number}", seed, PIECE_MINUTES, *options, "--set", "curve_points=17")
-            )
+        runs = [
+            run(f"piece-{number}", seed, PIECE_MINUTES, *options, "--set", "curve_points=17")
             for seed in seeds
         ]
-        rows.append(_headroom_row(label, cards, times))
+        rows.append(_headroom_row(label, runs, times))
+        all_runs += runs
     return {
-        "title": f"What each idea brings: captured headroom in seat 0, {len(seeds)} seeds",
+        "title": f"What each idea brings: captured headroom in seat 0, {_of(seeds)}",
         "columns": [
             "how",
             *(f"after {60 * minutes:g} s, %" for minutes in times),
@@ -194,19 +205,18 @@ def pieces(seeds: Sequence[int]) -> Table:
         ],
         "rows": rows,
         "note": "The same network (128, 128) throughout. “The same cards” deals both actions' rollouts"
-        " alike, also after the decision.",
+        " alike, also after the decision. " + _cores_of(*all_runs),
         "seeds": list(seeds),
     }
 
 
 def self_play(seeds: Sequence[int]) -> Table:
     """NashConv of self-play at the practice table after 1, 3 and 10 minutes."""
-    cards = [
-        training(
-            run("self-play", seed, SELF_PLAY_MINUTES, "--self-play", "--set", "curve_points=24")
-        )
+    runs = [
+        run("self-play", seed, SELF_PLAY_MINUTES, "--self-play", "--set", "curve_points=24")
         for seed in seeds
     ]
+    cards = [training(each) for each in runs]
     rows = [
         [
             f"{minutes:g} min",
@@ -218,7 +228,7 @@ def self_play(seeds: Sequence[int]) -> Table:
         for minutes in (1, 3, SELF_PLAY_MINUTES)
     ]
     return {
-        "title": f"Self-play at the practice table, exactly, {len(seeds)} seeds",
+        "title": f"Self-play at the practice table, exactly, {_of(seeds)}",
         "columns": [
             "after",
             "NashConv of the last policy",
@@ -228,7 +238,7 @@ def self_play(seeds: Sequence[int]) -> Table:
         "rows": rows,
         "note": f"Robin, Robin and Alex have a NashConv of {_bots_nash_conv():.4f}. NashConv is averaged over"
         " first dealers. The worst win share is that of the last policy, one of it among copies of the member"
-        " that it does worst against; a third is par.",
+        " that it does worst against; a third is par. " + _cores_of(*runs),
         "seeds": list(seeds),
     }
 
@@ -244,7 +254,7 @@ def _bots_nash_conv() -> float:
 
 def generalist(seeds: Sequence[int]) -> Table:
     """What a generalist gains over copying Robin, beside specialists trained as long."""
-    rows = []
+    rows, specials = [], []
     generals = [
         run("generalist", seed, GENERALIST_MINUTES, "--rules", "any", "--seats", "2-10")
         for seed in seeds
@@ -256,6 +266,7 @@ def generalist(seeds: Sequence[int]) -> Table:
                 f"special-{text.replace(',', '-')}", seed, GENERALIST_MINUTES,
                 "--rules", text, "--seat", "all", "--set", "curve_points=2",
             )  # fmt: skip
+            specials.append(special)
             gains["general"].append(gain(general, Rules.parse(text)))
             gains["special"].append(gain(special, Rules.parse(text)))
         general_gain, special_gain = (
@@ -273,7 +284,7 @@ def generalist(seeds: Sequence[int]) -> Table:
             ]
         )
     return {
-        "title": f"One network for every preset and 2 to 10 seats, against robin, alex, {len(seeds)} seeds",
+        "title": f"One network for every preset and 2 to 10 seats, against robin, alex, {_of(seeds)}",
         "columns": [
             "table",
             "generalist's gain over copying Robin, points",
@@ -283,7 +294,7 @@ def generalist(seeds: Sequence[int]) -> Table:
         ],
         "rows": rows,
         "note": f"Gains in win share, averaged over seats, from {GAMES:,} games each with paired deals; both"
-        f" trained {GENERALIST_MINUTES:g} minutes.",
+        f" trained {GENERALIST_MINUTES:g} minutes. " + _cores_of(*generals, *specials),
         "seeds": list(seeds),
     }
 

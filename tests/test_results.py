@@ -6,6 +6,7 @@ import importlib.util
 import json
 import sys
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from types import ModuleType
@@ -256,6 +257,33 @@ def test_the_tables_of_learning_have_their_shape(
         assert all(isinstance(cell, str) and cell and "nan" not in cell for cell in row)
     write(tmp_path, "found", {**table, "made": MADE})
     assert table["title"] in render.filled(DOCUMENT, tmp_path)
+
+
+def test_a_run_that_has_ended_counts_again_for_the_same_code_and_options(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.syspath_prepend(BENCHMARKS)
+    learning = load("learning")
+    monkeypatch.setattr(learning, "FOLDER", tmp_path)
+    trained: list[Sequence[str]] = []
+
+    def train(command: Sequence[str], **_: Any) -> None:
+        trained.append(command)
+        Path(command[command.index("--out") + 1]).mkdir(parents=True, exist_ok=True)
+
+    monkeypatch.setattr(learning.subprocess, "run", train)
+    folder = learning.run("a", 3, 0.5, "--self-play")
+    assert trained[0][-5:] == ["--seed", "3", "--minutes", "0.5", "--self-play"]
+    assert learning.run("a", 3, 0.5, "--self-play") == folder
+    assert len(trained) == 1
+    learning.run("a", 3, 1.5, "--self-play")
+    assert len(trained) == 2
+    (folder / learning.FINISHED).write_text("{")
+    learning.run("a", 3, 1.5, "--self-play")
+    assert len(trained) == 3
+    monkeypatch.setattr(learning, "code", lambda: "other")
+    learning.run("a", 3, 1.5, "--self-play")
+    assert len(trained) == 4
 
 
 def test_a_point_of_a_curve_counts_where_it_was_due(learning: ModuleType) -> None:
