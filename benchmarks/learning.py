@@ -5,7 +5,6 @@ Every run is the command line's own, in a process of its own, with its folder in
 
 from __future__ import annotations
 
-import functools
 import hashlib
 import json
 import subprocess
@@ -15,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-from made import ROOT
+from made import LIBRARIES, ROOT, machine, versions
 
 from cuckoo_env.agents import lineup, parse
 from cuckoo_env.agents.policy import Policy, PolicyAgent
@@ -51,10 +50,10 @@ go on where they stopped, and no run of other code counts."""
 
 
 def run(name: str, seed: int, minutes: float, *options: str) -> Path:
-    """Train one seed, unless that was done by the same code; returns the run's folder."""
+    """Train one seed, unless that was done by the same code on such a machine; returns the run's folder."""
     out = FOLDER / name / f"seed-{seed}"
     options = ("--seed", str(seed), "--minutes", str(minutes), *options)
-    finished = {"options": list(options), "code": code()}
+    finished = {"options": list(options), **made_by()}
     if _read(out / FINISHED) == finished:
         return out
     command = (
@@ -69,18 +68,20 @@ def run(name: str, seed: int, minutes: float, *options: str) -> Path:
     )
     print(f"  {name}, seed {seed}: {minutes:g} minutes", flush=True)
     subprocess.run([*command, *options], check=True, stdout=subprocess.DEVNULL)
-    write_text(out / FINISHED, json.dumps(finished, indent=1) + "\n")
+    if finished == {"options": list(options), **made_by()}:
+        write_text(out / FINISHED, json.dumps(finished, indent=1) + "\n")
+    else:
+        print("  the code was edited meanwhile: this run will not count again", flush=True)
     return out
 
 
-@functools.cache
-def code() -> str:
-    """A digest of the code that a run depends on."""
+def made_by() -> dict[str, Any]:
+    """What a run depends on beside its options: a digest of the code, the libraries, the machine."""
     digest = hashlib.sha256()
     for package in ("cuckoo_env", "agents", "evaluate", "train"):
         for path in sorted((ROOT / package).rglob("*.py")):
             digest.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
-    return digest.hexdigest()
+    return {"code": digest.hexdigest(), "versions": versions(LIBRARIES), "machine": machine()}
 
 
 def _read(path: Path) -> Any:

@@ -15,7 +15,7 @@ from typing import Any, Final
 from cuckoo_env.compiled import available_cores
 
 ROOT: Final = Path(__file__).resolve().parent.parent
-_LIBRARIES: Final = (
+LIBRARIES: Final = (
     "cuckoo-env", "numpy", "numba", "gymnasium", "pettingzoo", "stable-baselines3", "torch",
 )  # fmt: skip
 _CODE: Final = (
@@ -36,7 +36,7 @@ def made_with(command: str, *, libraries: Sequence[str] = ()) -> dict[str, Any]:
         "date": time.strftime("%Y-%m-%d", time.gmtime()),
         "python": platform.python_version(),
         "machine": machine(),
-        "versions": versions((*_LIBRARIES, *libraries)),
+        "versions": versions((*LIBRARIES, *libraries)),
     }
 
 

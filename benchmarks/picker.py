@@ -9,11 +9,10 @@ import itertools
 from collections.abc import Callable
 from typing import Any, Final
 
-import numba
 import numpy as np
 import numpy.typing as npt
 
-from cuckoo_env.compiled import SLICE, in_slices, slice_done, take_slice
+from cuckoo_env.compiled import SLICE, entry, in_slices, slice_done, take_slice
 
 _DRAWN: Final = 2**16
 ROWS: Final = 32
@@ -40,7 +39,7 @@ class LegalActions(dict[bytes, list[int]]):
         return self[mask]
 
 
-@numba.njit(nogil=True, cache=True, error_model="numpy")
+@entry
 def _pick(shares: Any, masks: Any, drawn: Any, actions: Any) -> None:
     start = take_slice(shares)
     while start < actions.shape[0]:

@@ -206,8 +206,8 @@ def available_cores() -> int:
 def in_slices(kernel: Callable[[Shares], object], games: int, threads: int) -> None:
     """Let this thread and others work through the games of one kernel together.
 
-    Whoever is free takes the next slice, so a thread that is late, or has to share its core, holds
-    nobody up for longer than a slice takes.
+    Whoever is free takes the next slice, so nobody waits for a thread that is late, and for one that
+    has to share its core no longer than until it has finished its slice.
 
     Args:
         kernel: is called with ``shares`` once on each thread, and works as long as there are slices::
@@ -223,18 +223,25 @@ def in_slices(kernel: Callable[[Shares], object], games: int, threads: int) -> N
         threads: the most threads to use, with this one.
     """
     shares = np.zeros(2 * _DONE, np.int64)
-    others = 0 if INTERPRETED else min(threads, games // _WORTH_SHARING) - 1
+    others = 0 if INTERPRETED else max(min(threads, games // _WORTH_SHARING) - 1, 0)
     returned: SimpleQueue[BaseException | None] = SimpleQueue()
-    if others > 0:
+    away, patience = 0, _PATIENCE
+    try:
         for jobs in _workers(others):
             jobs.put((functools.partial(kernel, shares), returned))
-    kernel(shares)
-    patience = _PATIENCE
-    while others > 0 and not _wait(shares, games, patience):
-        error = returned.get()
-        if error is not None:
-            raise error
-        patience = 1
+            away += 1
+        kernel(shares)
+        while away > 0 and not _wait(shares, games, patience):
+            error = returned.get()
+            away, patience = away - 1, 1
+            if error is not None:
+                raise error
+    except BaseException:
+        # Nobody takes another slice, and nobody still works at one when the caller hears of it.
+        shares[_TAKEN] = games
+        for _ in range(away):
+            returned.get()
+        raise
 
 
 def _work(jobs: SimpleQueue[_Job]) -> None:

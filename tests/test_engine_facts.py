@@ -8,7 +8,6 @@ import subprocess
 import sys
 import textwrap
 import threading
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
@@ -273,36 +272,62 @@ def test_every_game_is_taken_once(games: int, threads: int) -> None:
     assert (visits == 100).all()
 
 
-def test_a_thread_that_never_comes_holds_nobody_up() -> None:
-    visits, here, gone = np.zeros(GAMES, np.int64), threading.get_ident(), threading.Event()
+def test_a_thread_that_comes_late_holds_nobody_up() -> None:
+    visits, here, goes_on = np.zeros(GAMES, np.int64), threading.get_ident(), threading.Event()
+    given_up: list[int] = []
 
     def work(shares: Any) -> None:
-        if threading.get_ident() != here:
-            gone.wait(60)
+        if threading.get_ident() != here and not goes_on.wait(60):
+            given_up.append(1)
         _count(shares, visits)
 
-    in_slices(work, GAMES, 2)
-    assert not gone.is_set()
-    assert (visits == 1).all()
-    gone.set()
+    try:
+        in_slices(work, GAMES, 2)
+        assert not given_up
+        assert (visits == 1).all()
+    finally:
+        goes_on.set()
 
 
+needs_threads = pytest.mark.skipif(INTERPRETED, reason="uncompiled, all is done on one thread")
+
+
+@needs_threads
 def test_an_error_on_another_thread_is_raised_here() -> None:
-    here = threading.get_ident()
+    here, has_taken, taken = threading.get_ident(), threading.Event(), []
 
     def work(shares: Any) -> None:
         if threading.get_ident() == here:
-            while not taken:
-                time.sleep(0.001)
+            assert has_taken.wait(60)
         else:
             taken.append(_take(shares))
+            has_taken.set()
             raise MemoryError("of another thread")
         _count(shares, np.zeros(GAMES))
 
-    taken: list[int] = []
     with pytest.raises(MemoryError, match="of another thread"):
         in_slices(work, GAMES, 2)
     assert taken == [0]
+
+
+@needs_threads
+def test_after_an_error_here_nobody_works_on() -> None:
+    here, has_come, goes_on = threading.get_ident(), threading.Event(), threading.Event()
+    visits, left = np.zeros(GAMES, np.int64), []
+
+    def work(shares: Any) -> None:
+        if threading.get_ident() == here:
+            assert has_come.wait(60)
+            threading.Timer(0.2, goes_on.set).start()
+            raise KeyboardInterrupt
+        has_come.set()
+        goes_on.wait(60)
+        _count(shares, visits)
+        left.append(int(visits.sum()))
+
+    with pytest.raises(KeyboardInterrupt):
+        in_slices(work, GAMES, 2)
+    assert left == [0]
 
 
 @numba.njit(nogil=True)

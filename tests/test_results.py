@@ -262,6 +262,7 @@ def test_the_tables_of_learning_have_their_shape(
 def test_a_run_that_has_ended_counts_again_for_the_same_code_and_options(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
+    pytest.importorskip("torch")
     monkeypatch.syspath_prepend(BENCHMARKS)
     learning = load("learning")
     monkeypatch.setattr(learning, "FOLDER", tmp_path)
@@ -271,6 +272,8 @@ def test_a_run_that_has_ended_counts_again_for_the_same_code_and_options(
         trained.append(command)
         Path(command[command.index("--out") + 1]).mkdir(parents=True, exist_ok=True)
 
+    assert learning.made_by() == learning.made_by()
+    monkeypatch.setattr(learning, "made_by", lambda: {"code": "this"})
     monkeypatch.setattr(learning.subprocess, "run", train)
     folder = learning.run("a", 3, 0.5, "--self-play")
     assert trained[0][-5:] == ["--seed", "3", "--minutes", "0.5", "--self-play"]
@@ -281,9 +284,16 @@ def test_a_run_that_has_ended_counts_again_for_the_same_code_and_options(
     (folder / learning.FINISHED).write_text("{")
     learning.run("a", 3, 1.5, "--self-play")
     assert len(trained) == 3
-    monkeypatch.setattr(learning, "code", lambda: "other")
+    monkeypatch.setattr(learning, "made_by", lambda: {"code": "other"})
     learning.run("a", 3, 1.5, "--self-play")
     assert len(trained) == 4
+    # What was edited during the run does not count.
+    codes = iter("abbc")
+    monkeypatch.setattr(learning, "made_by", lambda: {"code": next(codes)})
+    learning.run("a", 3, 1.5, "--self-play")
+    learning.run("b", 3, 1.5, "--self-play")
+    assert len(trained) == 6
+    assert not (tmp_path / "b" / "seed-3" / learning.FINISHED).exists()
 
 
 def test_a_point_of_a_curve_counts_where_it_was_due(learning: ModuleType) -> None:
