@@ -125,8 +125,10 @@ def _of(seeds: Sequence[int]) -> str:
 
 def _cores_of(*folders: Path) -> str:
     """A sentence on how much of the machine the runs had, from their policies' cards."""
-    machines = sorted({str(training(folder)["machine"]).split(", ")[-1] for folder in folders})
-    return f"Cores that each run had: {', '.join(machines).replace(' cores', '')}."
+    machines = (str(training(folder)["machine"]).split(", ")[-1] for folder in folders)
+    return (
+        f"Cores that each run had: {' or '.join(sorted({each.split()[0] for each in machines}))}."
+    )
 
 
 def _headroom_row(label: str, runs: Sequence[Path], times: Sequence[float]) -> list[str]:
