@@ -56,18 +56,11 @@ def run(name: str, seed: int, minutes: float, *options: str) -> Path:
     finished = {"options": list(options), **made_by()}
     if _read(out / FINISHED) == finished:
         return out
-    command = (
-        sys.executable,
-        "-m",
-        "cuckoo_env.cli",
-        "train",
-        "--json",
-        "--force",
-        "--out",
-        str(out),
-    )
+    command = [
+        sys.executable, "-m", "cuckoo_env.cli", "train", "--json", "--force", "--out", str(out), *options,
+    ]  # fmt: skip
     print(f"  {name}, seed {seed}: {minutes:g} minutes", flush=True)
-    subprocess.run([*command, *options], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     if finished == {"options": list(options), **made_by()}:
         write_text(out / FINISHED, json.dumps(finished, indent=1) + "\n")
     else:
