@@ -68,6 +68,17 @@ def sources_digest() -> str:
 _DIGEST: Final = sources_digest()
 
 
+def _mangled(record: Any) -> tuple[str, tuple[int]]:
+    """What a record is called in the names of compiled functions: a digest of its fields."""
+    digest = hashlib.sha256(record.name.encode()).digest()
+    return type(record).__name__, (int.from_bytes(digest[:7], "big"),)
+
+
+# Numba numbers records as a process meets them. Of two records that two processes gave one number, machine
+# code from the cache takes whichever function was loaded first, and plays other games without a word.
+numba.types.Record.mangling_args = property(_mangled)  # type: ignore[method-assign, assignment]
+
+
 def helper(function: F) -> F:
     """Compile a function that only compiled functions call.
 

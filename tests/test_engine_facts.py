@@ -36,11 +36,11 @@ from cuckoo_env.rules import Rules
 PACKAGE: Final = Path(cuckoo_env.__file__).parent
 
 
-def run(script: str, **environment: str) -> str:
+def run(script: str, *arguments: str, **environment: str) -> str:
     """Run a script in a process of its own; gives back what it prints."""
     paths = [str(Path(__file__).parent), str(PACKAGE.parent)]
     done = subprocess.run(
-        [sys.executable, "-W", "error", "-c", textwrap.dedent(script)],
+        [sys.executable, "-W", "error", "-c", textwrap.dedent(script), *arguments],
         env={"PYTHONPATH": os.pathsep.join(paths), **os.environ, **environment},
         capture_output=True,
         text=True,
@@ -204,6 +204,46 @@ def test_no_field_of_a_record_is_hidden_by_an_attribute_of_numpys() -> None:
     records = (engine.RULES, engine.game_dtype(4, recording=True), OFFSETS, PLAYER)
     for record in records:
         assert not set(record.names or ()) & set(dir(np.record))
+
+
+COMPILES: Final = """
+    import hashlib, sys
+    import numpy as np
+    from cuckoo_env.batch import Batch
+
+    for rules in sys.argv[1:]:
+        batch = Batch(rules, 64, seed=1, threads=1)
+        seen = hashlib.sha256()
+        for _ in range(30):
+            batch.step(batch.masks.argmax(axis=1).astype(np.int8))
+            seen.update(batch.observations.tobytes())
+        print(seen.hexdigest())
+"""
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is kept uncompiled")
+@pytest.mark.slow
+def test_what_several_processes_compiled_goes_together(tmp_path: Path) -> None:
+    small, large = "practice-table", "full-rotation,seats=5"
+    kept = {"NUMBA_CACHE_DIR": str(tmp_path)}
+    told = run(COMPILES, small, **kept) + run(COMPILES, large, **kept)
+    assert run(COMPILES, small, large, **kept) == told
+
+
+@pytest.mark.skipif(INTERPRETED, reason="nothing is kept uncompiled")
+def test_a_record_is_called_by_what_is_in_it() -> None:
+    script = """
+        import sys
+        import numba, numpy as np
+        from cuckoo_env import engine
+
+        for capacity in map(int, sys.argv[1:]):
+            record = numba.typeof(np.zeros(1, engine.game_dtype(capacity, recording=False))).dtype
+            print(record.mangling_args)
+    """
+    small, large = run(script, "4", "10").splitlines()
+    assert small != large
+    assert run(script, "10", "4").splitlines() == [large, small]
 
 
 def test_the_key_is_a_digest_of_files_that_exist() -> None:
