@@ -101,15 +101,16 @@ def _run(
             if action == LEAVE:
                 continue
             g = games[i]
-            r = rules[g.rules]
+            which = np.uint64(g.rules)
+            r = rules[which]
+            row, learner = np.uint64(plan_of[i]), int(learners[i])
             done[i] = PLAYING
-            if action == RESTART:
-                begin_game(g, r)
-            else:
-                apply(g, r, action)
-            row, learner = int(plan_of[i]), int(learners[i])
             while True:
-                is_settled = _is_settled(g, int(settles[g.rules]), learner)
+                if action == RESTART:
+                    begin_game(g, r)
+                else:
+                    apply(g, r, action)
+                is_settled = _is_settled(g, int(settles[which]), learner)
                 if is_settled:
                     if done[i] == PLAYING:
                         _note_result(g, r, i, done, returns, winners)
@@ -123,11 +124,11 @@ def _run(
                     _stand_still(mask, seats, i)
                     break
                 write_mask(g, r, mask, i)
-                if int(plan[row, seat].kind) == OUTSIDE:
+                player = plan[row, np.uint64(seat)]
+                if int(player.kind) == OUTSIDE:
                     seats[i] = seat
                     break
-                luck = uniform(dice, i)
-                apply(g, r, choose(plan[row, seat], layout[0], observation, mask, i, luck))
+                action = choose(player, layout[0], observation, mask, i, uniform(dice, i))
         slice_done(shares, stop - start)
         start = take_slice(shares)
 

@@ -159,6 +159,7 @@ RULES: Final = record_type(
         ("first_dealer", "i4"),  # a seat, BY_LOT or BY_CUT
         ("max_rounds", "i4"),  # 0: no limit
         ("stake", "f8"),
+        ("a_life", "f8"),  # 1 / lives
         ("strength", "i1", (N_RANKS + 1,)),  # by rank, 0 is the weakest
         ("power", "u1", (N_RANKS + 1,)),  # by rank
         ("responds", "i1"),  # asked seats get a turn to respond
@@ -261,9 +262,9 @@ def _powers(rules: Rules) -> npt.NDArray[np.uint8]:
 
 
 def _strengths(rules: Rules) -> npt.NDArray[np.int8]:
-    """Ranks in order, the weakest 0: with the ace high, the two is 0 and the ace 12."""
+    """Ranks in order, the weakest 0: with the ace high, the two is 0 and the ace 12; above all is no card."""
     order = np.arange(-1, N_RANKS)
-    order[0] = 0
+    order[0] = N_RANKS
     if rules.ace is Ace.HIGH:
         order[1:] = (order[1:] - 1) % N_RANKS
     return order.astype(np.int8)
@@ -277,7 +278,7 @@ def compile_rules(rules: Rules) -> npt.NDArray[np.void]:
     row["step"] = 1 if rules.direction is Direction.LEFT else -1
     row["first_dealer"] = _FIRST_DEALERS[dealer] if isinstance(dealer, FirstDealer) else dealer
     row["max_rounds"] = rules.max_rounds or 0
-    row["stake"] = rules.stake
+    row["stake"], row["a_life"] = rules.stake, 1 / rules.lives
     row["strength"], row["power"] = _strengths(rules), _powers(rules)
     row["responds"] = rules.has_responses
     row["fee"] = rules.refusal is Refusal.FEE
@@ -369,6 +370,8 @@ def _draw(g: Any, r: Any, drawn: Any, seats: int) -> int:
 
 # ---------------------------------------------------------------------------------------------------
 # Words of the rulebook
+#
+# What is asked most often indexes with unsigned numbers: signed ones are checked for counting from the end.
 
 SUIT_BITS: Final = 2
 """The four suits take the low bits of a card: a shift is cheaper than a checked division."""
@@ -383,19 +386,19 @@ def rank_of_card(card: int) -> int:
 @helper
 def rank_of(g: Any, seat: int) -> int:
     """The rank that a seat holds."""
-    return rank_of_card(int(g.card[seat]))
+    return rank_of_card(int(g.card[np.uint64(seat)]))
 
 
 @helper
 def can(r: Any, rank: int, power: int) -> bool:
     """Whether a rank has a power under these rules."""
-    return (int(r.power[rank]) & power) != 0
+    return (int(r.power[np.uint64(rank)]) & power) != 0
 
 
 @helper
 def is_in(g: Any, seat: int) -> bool:
     """Whether a seat still plays: at zero lives it is out."""
-    return int(g.lives[seat]) > 0
+    return int(g.lives[np.uint64(seat)]) > 0
 
 
 @helper
@@ -589,7 +592,7 @@ def _give_turn(g: Any, seat: int) -> None:
 def _next_turn(g: Any, r: Any) -> int:
     """The next seat to have a turn, or NOBODY: after the dealer, and when trading has just ended."""
     seat = int(g.turn)
-    if not g.trading and int(g.outcome[seat]) != KEPT:
+    if not g.trading and int(g.outcome[np.uint64(seat)]) != KEPT:
         return NOBODY
     while seat != int(g.dealer):
         seat = left_of(g, r, seat)
@@ -645,7 +648,7 @@ def apply(g: Any, r: Any, action: int) -> None:
 def _take_turn(g: Any, r: Any, action: int) -> None:
     seat = int(g.turn)
     if action == KEEP:
-        g.outcome[seat] = KEPT
+        g.outcome[np.uint64(seat)] = KEPT
         tell(g, E_KEPT, seat, NOBODY, NO_CARD, NO_CARD)
     elif seat == int(g.dealer) and not r.rotation:
         _try_stock(g, r)
@@ -677,7 +680,7 @@ def _try_stock(g: Any, r: Any) -> None:
         _show_stock(g, dealer, card)
         _ask_right(g, r)
     else:
-        _take_stock(g, r, dealer, card)
+        _take_stock(g, dealer, card)
 
 
 @helper
@@ -687,11 +690,12 @@ def _show_stock(g: Any, dealer: int, card: int) -> None:
 
 
 @helper
-def _take_stock(g: Any, r: Any, dealer: int, card: int) -> None:
+def _take_stock(g: Any, dealer: int, card: int) -> None:
     """The dealer's old card goes face down to the discard; only he knows the new one."""
     g.card[dealer] = card
     g.shown[dealer] = False
-    for viewer in range(int(r.seats)):
+    # All there is room for, here and below: with a fixed length this compiles to one wide store.
+    for viewer in range(g.known.shape[1]):
         g.known[dealer, viewer] = UNKNOWN
     g.known[dealer, dealer] = rank_of_card(card)
     g.outcome[dealer] = DREW
@@ -751,14 +755,14 @@ def _answer_or_wait(g: Any, r: Any) -> None:
         g.phase = RESPONSE
         g.seat = asked
     else:
-        _exchange(g, r)
+        _exchange(g)
 
 
 @helper
 def _respond(g: Any, r: Any, action: int) -> None:
     g.phase = TURN
     if action == ACCEPT:
-        _exchange(g, r)
+        _exchange(g)
     elif action == SHOW:
         _block(g, r)
     else:
@@ -768,7 +772,7 @@ def _respond(g: Any, r: Any, action: int) -> None:
 @helper
 def _set_outcome(g: Any, outcome: int) -> None:
     """Note what became of this turn's request, and whether it was the one after a queen."""
-    g.outcome[int(g.turn)] = outcome + (_REDIRECTED if g.redirected else 0)
+    g.outcome[np.uint64(g.turn)] = outcome + (_REDIRECTED if g.redirected else 0)
 
 
 @helper
@@ -797,7 +801,7 @@ def _refuse_for_a_token(g: Any) -> None:
 
 
 @helper
-def _exchange(g: Any, r: Any) -> None:
+def _exchange(g: Any) -> None:
     """The two seats swap cards; each still knows the card it gave, and others what they knew of either."""
     asker, asked = int(g.turn), int(g.asked)
     mine, yours = int(g.card[asker]), int(g.card[asked])
@@ -805,7 +809,7 @@ def _exchange(g: Any, r: Any) -> None:
     shown = bool(g.shown[asker])
     g.shown[asker] = g.shown[asked]
     g.shown[asked] = shown
-    for viewer in range(int(r.seats)):
+    for viewer in range(g.known.shape[1]):
         known = int(g.known[asker, viewer])
         g.known[asker, viewer] = g.known[asked, viewer]
         g.known[asked, viewer] = known
@@ -830,12 +834,15 @@ def reveal(g: Any, r: Any) -> None:
     _find_losses(g, r)
     _tell_losses(g, r)
     g.rounds = int(g.rounds) + 1
+    staying = _how_many_stay(g, r)
     if r.one_round:
         _settle_round(g, r)
-    elif _all_would_go_out(g, r):
+    elif staying == 0:
         _settle_final_tie(g, r)
     else:
         _take_lives(g, r)
+        if staying == 1:
+            _win_alone(g, r)
     if int(g.result) == RUNNING and 0 < int(r.max_rounds) <= int(g.rounds):
         g.result = TRUNCATED
         tell(g, E_TRUNCATED, NOBODY, NOBODY, NO_CARD, NO_CARD)
@@ -851,15 +858,21 @@ def reveal(g: Any, r: Any) -> None:
 def _find_losses(g: Any, r: Any) -> None:
     """Note what each of the lowest loses: never more than the lives it holds."""
     lowest = _losing_strength(g, r)
-    losers = 0
-    for seat in range(int(r.seats)):
-        losers += _holds(g, r, seat, lowest)
-    toll = max(losers, 2) if r.shared_penalty else 1
-    # Without branches, here and below, which would be guessed wrong too often.
+    toll = max(_holders(g, r, lowest), 2) if r.shared_penalty else 1
+    # Without branches, which would be guessed wrong too often.
     for seat in range(int(r.seats)):
         g.lost[seat] = _holds(g, r, seat, lowest) * min(toll, int(g.lives[seat]))
-    if r.first_pays and losers > 1:
+    if r.first_pays and _holders(g, r, lowest) > 1:
         _spare_all_but_the_first(g, r)
+
+
+@helper
+def _holders(g: Any, r: Any, strength: int) -> int:
+    """How many of the seats still in hold a card of this strength."""
+    holders = 0
+    for seat in range(int(r.seats)):
+        holders += _holds(g, r, seat, strength)
+    return holders
 
 
 @routine
@@ -874,8 +887,14 @@ def _spare_all_but_the_first(g: Any, r: Any) -> None:
 
 @helper
 def _holds(g: Any, r: Any, seat: int, strength: int) -> int:
-    """1 for a seat still in that holds a card of this strength, 0 for all others."""
-    return int(is_in(g, seat)) & int(int(r.strength[rank_of(g, seat)]) == strength)
+    """1 for a seat that holds a card of this strength, 0 for all others."""
+    return int(_strength(g, r, seat) == strength)
+
+
+@helper
+def _strength(g: Any, r: Any, seat: int) -> int:
+    """How strong the card is that a seat holds; a seat that is out holds none, which is above all."""
+    return int(r.strength[np.uint64(rank_of(g, seat))])
 
 
 @helper
@@ -885,8 +904,7 @@ def _losing_strength(g: Any, r: Any) -> int:
         return _lowest_held_once(g, r)
     lowest = N_RANKS
     for seat in range(int(r.seats)):
-        strength = int(r.strength[rank_of(g, seat)])
-        lowest = min(lowest, strength if is_in(g, seat) else N_RANKS)
+        lowest = min(lowest, _strength(g, r, seat))
     return lowest
 
 
@@ -894,10 +912,9 @@ def _losing_strength(g: Any, r: Any) -> int:
 def _lowest_held_once(g: Any, r: Any) -> int:
     once, again = 0, 0
     for seat in range(int(r.seats)):
-        if is_in(g, seat):
-            bit = 1 << int(r.strength[rank_of(g, seat)])
-            again |= once & bit
-            once |= bit
+        bit = 1 << _strength(g, r, seat)
+        again |= once & bit
+        once |= bit
     for strength in range(N_RANKS):
         if (once & ~again) >> strength & 1:
             return strength
@@ -905,11 +922,12 @@ def _lowest_held_once(g: Any, r: Any) -> int:
 
 
 @helper
-def _all_would_go_out(g: Any, r: Any) -> bool:
+def _how_many_stay(g: Any, r: Any) -> int:
+    """How many seats have a life left when they have paid what they lost."""
     staying = 0
     for seat in range(int(r.seats)):
         staying += int(int(g.lost[seat]) < int(g.lives[seat]))
-    return staying == 0
+    return staying
 
 
 @helper
@@ -927,16 +945,17 @@ def _pay_losses(g: Any, r: Any) -> None:
 
 @helper
 def _take_lives(g: Any, r: Any) -> None:
-    """The lowest lose lives; at zero a seat is out, and the last with a life wins."""
+    """The lowest lose lives; at zero a seat is out."""
     _pay_losses(g, r)
     _tell_who_is_out(g, r)
-    left, survivor = 0, NOBODY
+
+
+@routine
+def _win_alone(g: Any, r: Any) -> None:
+    """The last with a life wins."""
     for seat in range(int(r.seats)):
-        left += int(is_in(g, seat))
-        survivor = seat if is_in(g, seat) else survivor
-    if left == 1:
-        g.won[survivor] = True
-        _win(g, r)
+        g.won[seat] = is_in(g, seat)
+    _win(g, r)
 
 
 @helper

@@ -333,13 +333,15 @@ def _label(field: Field, number: int) -> str:
 @inlined
 def encode(g: Any, r: Any, layout: Any, sections: Any, viewer: int, out: Any, row: int) -> None:
     """Write what ``viewer`` sees of the game into ``out[row]``, a float32 vector of the layout."""
-    for k in range(int(layout.numbers)):
-        out[row, k] = 0.0
+    # A zero that the compiler does not see through: it would call memset, which takes longer than this.
+    zero = float(int(int(layout.known) < 0))
+    for k in range(np.uint64(layout.numbers)):
+        out[np.uint64(row), k] = zero
     _encode_seats(g, r, layout, viewer, out, row)
     if int(g.stock) != NO_CARD:
         out[row, int(layout.stock) + rank_of_card(int(g.stock)) - 1] = 1.0
     if g.trading:
-        out[row, int(layout.trading)] = 1.0
+        out[np.uint64(row), np.uint64(layout.trading)] = 1.0
     if int(r.max_rounds) > 0:
         out[row, int(layout.rounds_left)] = (int(r.max_rounds) - int(g.rounds)) / int(r.max_rounds)
     pot = _pot(g, r)
@@ -353,7 +355,7 @@ def encode(g: Any, r: Any, layout: Any, sections: Any, viewer: int, out: Any, ro
 def _encode_seats(g: Any, r: Any, layout: Any, viewer: int, out: Any, row: int) -> None:
     """The blocks of the seats, from the viewer on in the direction of play."""
     # Local copies: the compiler cannot know that writing to `out` leaves the records alone.
-    seats, step, a_life = int(r.seats), int(r.step), 1.0 / int(r.lives)
+    seats, step, a_life = int(r.seats), int(r.step), float(r.a_life)
     known, outcome = np.uint64(layout.known), np.uint64(layout.outcome)
     shown, lives, in_play = (
         np.uint64(layout.shown), np.uint64(layout.lives), np.uint64(layout.in_play)
@@ -375,10 +377,10 @@ def _encode_seats(g: Any, r: Any, layout: Any, viewer: int, out: Any, row: int) 
         out[line, lives + relative] = min(left * a_life, 1.0)
         out[line, in_play + relative] = float(int(left > 0))
         at = round_the_table(at + step, seats)
-    out[row, int(layout.dealer) + _relative(r, viewer, int(g.dealer))] = 1.0
+    out[line, np.uint64(int(layout.dealer) + _relative(r, viewer, int(g.dealer)))] = 1.0
     if int(g.seat) != NOBODY:
-        out[row, int(layout.turn) + _relative(r, viewer, int(g.turn))] = 1.0
-        out[row, int(layout.acts) + _relative(r, viewer, int(g.seat))] = 1.0
+        out[line, np.uint64(int(layout.turn) + _relative(r, viewer, int(g.turn)))] = 1.0
+        out[line, np.uint64(int(layout.acts) + _relative(r, viewer, int(g.seat)))] = 1.0
 
 
 @helper
@@ -400,8 +402,8 @@ def _pot(g: Any, r: Any) -> int:
 def write_mask(g: Any, r: Any, out: Any, row: int) -> None:
     """Write the legal actions of the seat to act into ``out[row]``, as 0 and 1."""
     legal = legal_actions(g, r)
-    for action in range(out.shape[1]):
-        out[row, action] = legal >> action & 1
+    for action in range(np.uint64(out.shape[1])):
+        out[np.uint64(row), action] = np.uint64(legal) >> action & np.uint64(1)
 
 
 @inlined
