@@ -155,14 +155,16 @@ def _announce_compiling() -> None:
     sys.stderr.flush()
 
 
-SLICE: Final = 512
+SLICE: Final = 256
 """Games in a slice: enough that taking one costs nothing, few enough that nobody waits long for the last."""
 _WORTH_SHARING: Final = 1024
 """Fewer games than this a thread are not worth waking it."""
 _TAKEN, _DONE = 0, 8
 """Where ``shares`` counts the games that were taken, and those that are done: in two cache lines."""
 _PATIENCE: Final = 20_000
-"""How often a thread looks whether the others are done, for some 50 µs, before it sleeps."""
+"""How often a thread looks whether the others are done, or have work for it, before it sleeps: some 50 µs."""
+_bell: Final = np.zeros(1, np.int64)
+"""How often threads have been given work."""
 
 
 def _add_uncompiled(array: Any, at: int, number: int) -> int:
@@ -200,9 +202,9 @@ def slice_done(shares: Any, games: int) -> None:
 
 
 @entry
-def _wait(shares: Any, games: int, patience: int) -> bool:
-    """Whether so many games are done, after looking at most so often."""
-    while patience > 0 and _add(shares, _DONE, 0) < games:
+def _reaches(counts: Any, at: int, least: int, patience: int) -> bool:
+    """Whether a count that others raise is at least so high, after looking at most so often."""
+    while patience > 0 and _add(counts, at, 0) < least:
         patience -= 1
     return patience > 0
 
@@ -241,8 +243,9 @@ def in_slices(kernel: Callable[[Shares], object], games: int, threads: int) -> N
         for jobs in _workers(others):
             jobs.put((functools.partial(kernel, shares), returned))
             away += 1
+        _bell[0] += 1
         kernel(shares)
-        while away > 0 and not _wait(shares, games, patience):
+        while away > 0 and not _reaches(shares, _DONE, games, patience):
             error = returned.get()
             away, patience = away - 1, 1
             if error is not None:
@@ -257,6 +260,10 @@ def in_slices(kernel: Callable[[Shares], object], games: int, threads: int) -> N
 
 def _work(jobs: SimpleQueue[_Job]) -> None:
     while True:
+        # Work often comes in quick succession, and waking up takes longer than many a job.
+        rung = int(_bell[0])
+        if jobs.empty():
+            _reaches(_bell, 0, rung + 1, _PATIENCE)
         kernel, returned = jobs.get()
         error = None
         try:
