@@ -12,8 +12,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from cuckoo_env.compiled import SLICE, entry, in_slices, slice_done, take_slice
+from cuckoo_env.compiled import SLICE, entry, in_slices, inlined, slice_done, take_slice
 
+_A_PAIR: Final = 2
 _DRAWN: Final = 2**16
 ROWS: Final = 32
 """Steps of a batch for which choices are drawn; then they are used again."""
@@ -44,19 +45,34 @@ def _pick(shares: Any, masks: Any, drawn: Any, actions: Any) -> None:
     start = take_slice(shares)
     while start < actions.shape[0]:
         stop = min(start + SLICE, actions.shape[0])
-        for i in range(start, stop):
-            legal = np.uint32(0)
-            for action in range(masks.shape[1]):
-                legal += np.uint32(masks[i, action])
-            k = np.int64(drawn[i] % legal)
-            # The action with k legal ones before it: counted, for a branch would be guessed wrong.
-            chosen, passed = 0, 0
-            for action in range(masks.shape[1]):
-                passed += np.int64(masks[i, action])
-                chosen += np.int64(passed <= k)
-            actions[i] = chosen
+        if masks.shape[1] == _A_PAIR:
+            _pick_of_two(masks, drawn, actions, start, stop)
+        else:
+            _pick_of_many(masks, drawn, actions, start, stop)
         slice_done(shares, stop - start)
         start = take_slice(shares)
+
+
+@inlined
+def _pick_of_two(masks: Any, drawn: Any, actions: Any, start: int, stop: int) -> None:
+    """The same choice without a division: the second action where the first is illegal or the number odd."""
+    for i in range(np.uint64(start), np.uint64(stop)):
+        actions[i] = masks[i, 1] & ((masks[i, 0] ^ 1) | (drawn[i] & 1))
+
+
+@inlined
+def _pick_of_many(masks: Any, drawn: Any, actions: Any, start: int, stop: int) -> None:
+    for i in range(np.uint64(start), np.uint64(stop)):
+        legal = np.uint32(0)
+        for action in range(masks.shape[1]):
+            legal += np.uint32(masks[i, action])
+        k = np.int64(drawn[i] % legal)
+        # The action with k legal ones before it: counted, for a branch would be guessed wrong.
+        chosen, passed = 0, 0
+        for action in range(masks.shape[1]):
+            passed += np.int64(masks[i, action])
+            chosen += np.int64(passed <= k)
+        actions[i] = chosen
 
 
 def pick(
