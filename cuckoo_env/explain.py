@@ -6,7 +6,7 @@ preset is named here, so every combination can be explained.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from types import MappingProxyType
@@ -14,6 +14,7 @@ from typing import Final
 
 from cuckoo_env.rules import (
     FIELDS,
+    PRESETS,
     Ace,
     Dealer,
     Direction,
@@ -78,8 +79,8 @@ CHOICES: Final[Mapping[str, Mapping[StrEnum, str]]] = MappingProxyType(
         },
         "penalty": {
             Penalty.ONE: "Whoever loses a round loses one life.",
-            Penalty.SHARED: "A sole lowest loses two lives; k seats tied for lowest lose k "
-            "each, but never more than they have.",
+            Penalty.SHARED: "A sole lowest loses two lives; two tied for lowest lose two each, "
+            "three tied three each, and so on, but never more than they have.",
         },
         "pairs": {
             Pairs.COUNT: "The lowest rank held by anybody loses.",
@@ -91,16 +92,15 @@ CHOICES: Final[Mapping[str, Mapping[StrEnum, str]]] = MappingProxyType(
             Ties.FIRST: "Of the seats tied for lowest only the earliest in turn order pays.",
         },
         "final_tie": {
-            FinalTie.JOINT: "If everyone still in would go out at once, they win together and "
-            "share the pot.",
+            FinalTie.JOINT: "If everyone still in would go out at once, they win together.",
             FinalTie.REPLAY: "If everyone still in would go out at once, they keep their lives "
             "and the next deal is played.",
-            FinalTie.CUT: "If everyone still in would go out at once, they cut cards for the "
-            "pot; the highest takes it, and equal highest cut again.",
+            FinalTie.CUT: "If everyone still in would go out at once, they cut cards: the highest "
+            "wins, and equal highest cut again.",
             FinalTie.CARRY_STAKE: "If everyone still in would go out at once, all seats come "
             "back with full lives and a new stake each, and play on for the larger pot.",
-            FinalTie.CARRY: "If everyone still in would go out at once, all seats come back "
-            "with full lives and play on for the same pot.",
+            FinalTie.CARRY: "If everyone still in would go out at once, nobody wins: all seats "
+            "come back with full lives and play on.",
         },
         "first_dealer": {
             FirstDealer.LOT: "The first dealer is chosen by lot.",
@@ -142,7 +142,8 @@ def _stake(rules: Rules) -> str:
     if rules.game is Length.ROUND:
         return f"A stake is {rules.stake:g}."
     return (
-        f"Each pays a stake of {rules.stake:g} into the pot at the start, which the winner takes."
+        f"Each pays a stake of {rules.stake:g} into the pot at the start, which the winner takes; "
+        "joint winners share it."
     )
 
 
@@ -150,7 +151,13 @@ def _max_rounds(rules: Rules) -> str:
     if rules.max_rounds is None:
         return "There is no limit on the number of rounds."
     rounds = _count(rules.max_rounds, "round", "rounds")
-    return f"A game that is not decided after {rounds} is broken off, and the stakes are returned."
+    returned = ", and the stakes are returned" if is_played_for(rules) else ""
+    return f"A game that is not decided after {rounds} is broken off{returned}."
+
+
+def _deals_first(rules: Rules) -> str:
+    # Programs count seats from 0, and people from 1.
+    return f"Seat {int(rules.first_dealer) + 1} of {rules.seats} deals first."
 
 
 NUMBERS: Final[Mapping[str, Callable[[Rules], str]]] = MappingProxyType(
@@ -159,7 +166,7 @@ NUMBERS: Final[Mapping[str, Callable[[Rules], str]]] = MappingProxyType(
         "lives": _lives,
         "decks": _decks,
         "stake": _stake,
-        "first_dealer": lambda rules: f"Seat {rules.first_dealer} deals first.",
+        "first_dealer": _deals_first,
         "max_rounds": _max_rounds,
     }
 )
@@ -564,6 +571,84 @@ def sentences(rules: Rules) -> dict[str, str]:
         'Kings have no power: they are swapped and drawn like any card.'
     """
     return {name: _sentence(rules, name) for name in FIELDS}
+
+
+def sentences_at_table(
+    rules: Rules, names: Sequence[str] = (), viewer: int | None = None
+) -> dict[str, str]:
+    """The sentences for those at a table: no stake where none is played for, and seats by their names.
+
+    Args:
+        rules: the rules.
+        names: what to call each seat; by default seats are numbered.
+        viewer: the seat that is told "you".
+    """
+    told = sentences(rules)
+    if not is_played_for(rules):
+        del told["stake"]
+    dealer = rules.first_dealer
+    if names and isinstance(dealer, int):
+        told["first_dealer"] = (
+            "You deal first." if dealer == viewer else f"{names[dealer]} deals first."
+        )
+    return told
+
+
+def is_played_for(rules: Rules) -> bool:
+    """Whether there is a stake to play for: otherwise it is only the unit of returns."""
+    carries = rules.final_tie is FinalTie.CARRY_STAKE
+    return rules.game is Length.ROUND or carries or "stake" in special(rules)
+
+
+def title(rules: Rules, text: str = "") -> str:
+    """A short name for people: a preset, and what differs from it.
+
+    Args:
+        rules: the rules.
+        text: what somebody called them, whose preset is kept. The canonical text is nobody's own choice:
+            of it, and without any, the nearest preset is taken.
+
+    Example:
+        >>> title(Rules.parse("onesies,queen=redirects"))
+        'onesies, queen redirects'
+        >>> title(Rules.parse("cuckoo,lives=4"), "cuckoo,lives=4")
+        'cuckoo, 4 lives'
+    """
+    named = text.partition(",")[0].strip()
+    differing = {
+        name: _differing(rules, name)
+        for name, preset in PRESETS.items()
+        if preset.admits(rules.seats)
+    }
+    if named not in differing or text == str(rules):
+        named = min(differing, key=lambda name: (len(differing[name]), name != named))
+    words = [_in_words(rules, field) for field in differing[named]]
+    return ", ".join([named.replace("-", " "), *words])
+
+
+def _differing(rules: Rules, preset: str) -> list[str]:
+    """The fields in which rules differ from a preset."""
+    usual = PRESETS[preset].rules().seats
+    alike = PRESETS[preset].rules(seats=rules.seats)
+    fields = [name for name in FIELDS if getattr(rules, name) != getattr(alike, name)]
+    return fields if rules.seats == usual else ["seats", *fields]
+
+
+def _in_words(rules: Rules, field: str) -> str:
+    """A field's value in two words or three."""
+    value = getattr(rules, field)
+    match field:
+        case "seats" | "lives":
+            return _count(value, {"seats": "seat", "lives": "life"}[field], field)
+        case "decks":
+            return _count(value, "pack", "packs")
+        case "max_rounds":
+            return "no limit" if value is None else f"at most {_count(value, 'round', 'rounds')}"
+        case "first_dealer" if isinstance(value, int):
+            return f"seat {value + 1} deals first"
+        case "stake":
+            return f"stake {value:g}"
+    return f"{field} {value}".replace("_", " ")
 
 
 def together(rules: Rules) -> list[str]:

@@ -12,7 +12,7 @@ from typing import Any, Final
 from cuckoo_env import explain
 from cuckoo_env.cards import N_RANKS, rank_text
 from cuckoo_env.engine import compile_rules
-from cuckoo_env.rules import FinalTie, Length, Rules
+from cuckoo_env.rules import Length, Rules
 
 _AIM: Final = "Do not be left with the lowest card."
 _DEAL: Final = "Each seat still in gets one card, which it alone looks at; the rest is the stock."
@@ -23,21 +23,25 @@ _TURN: Final = (
 _REVEAL: Final = "Then all cards are shown together, and the next seat still in deals afresh."
 
 
-def reference(rules: Rules) -> dict[str, Any]:
+def reference(rules: Rules, title: str) -> dict[str, Any]:
     """The quick reference of a rule set.
+
+    Args:
+        rules: the rules.
+        title: what they are called (:func:`cuckoo_env.explain.title`).
 
     Returns:
         ``title``, and ``sections``: for each a ``heading`` and ``lines``, full sentences.
 
     Example:
-        >>> sheet = reference(Rules.parse("practice-table"))
+        >>> sheet = reference(Rules.parse("practice-table"), "practice table")
         >>> sheet["title"]
         'Cuckoo: practice table'
         >>> [section["heading"] for section in sheet["sections"]]
         ['Aim', 'Deal', 'Ranks', 'Turns', 'Special cards', 'Reveal', 'End']
     """
     return {
-        "title": f"Cuckoo: {str(rules).replace('-', ' ').replace(',', ', ')}",
+        "title": f"Cuckoo: {title}",
         "sections": [
             {"heading": heading, "lines": lines} for heading, lines in _sections(rules) if lines
         ],
@@ -45,26 +49,23 @@ def reference(rules: Rules) -> dict[str, Any]:
 
 
 def _sections(rules: Rules) -> Iterator[tuple[str, list[str]]]:
-    said = explain.sentences(rules)
+    said = explain.sentences_at_table(rules)
     differing = explain.special(rules)
 
     def told(*fields: str) -> list[str]:
-        return [said[name] for name in fields]
+        return [said[name] for name in fields if name in said]
 
     def told_if_special(*fields: str) -> list[str]:
         return [said[name] for name in fields if name in differing]
 
     yield "Aim", [_AIM, *told("game")]
-    yield "Deal", [_DEAL, *told("seats", "lives", "decks", "first_dealer")]
-    yield "Ranks", [f"From low to high: {_ladder(rules)}.", *told("ace")]
+    yield "Deal", [_DEAL, *told("lives", "decks", "first_dealer")]
+    yield "Ranks", [f"From low to high: {_ladder(rules)}."]
     yield "Turns", [_TURN, *told("direction", "swapped_turn", "refusal", "dealer")]
     yield "Special cards", [*told("king"), *told_if_special("queen", "jack")]
     yield "Reveal", [_REVEAL, *told("pairs", "penalty", "ties")]
-    # A stake is told where it is played for, and not where it is only the unit of returns.
-    played_for = rules.game is Length.ROUND or rules.final_tie is FinalTie.CARRY_STAKE
     ends = [] if rules.game is Length.ROUND else told("final_tie")
-    stakes = told("stake") if played_for else told_if_special("stake")
-    yield "End", [*ends, *told_if_special("max_rounds"), *stakes]
+    yield "End", [*ends, *told_if_special("max_rounds"), *told("stake")]
     yield "Taken together", explain.together(rules)
 
 

@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 
 from cuckoo_env.agents import lineup
 from cuckoo_env.evaluate import play
-from cuckoo_env.explain import CHOICES, NUMBERS, TOGETHER, sentences, special, together
+from cuckoo_env.explain import (
+    CHOICES,
+    NUMBERS,
+    TOGETHER,
+    is_played_for,
+    sentences,
+    sentences_at_table,
+    special,
+    title,
+    together,
+)
 from cuckoo_env.rules import AXES, FIELDS, PRESETS, FinalTie, FirstDealer, Rules, RulesError
 
 
@@ -78,6 +88,55 @@ def test_what_is_special_about_a_preset_is_what_it_changes(name: str) -> None:
     plain = {field.name: field.default for field in dataclasses.fields(Rules)}
     changes = [field for field, value in preset.changes.items() if value != plain[field]]
     assert special(preset.rules()) == [f for f in FIELDS if f in changes and f != "seats"]
+
+
+@given(any_rules())
+def test_where_no_stake_is_played_for_none_is_spoken_of(rules: Rules) -> None:
+    told = sentences_at_table(rules)
+    assert ("stake" in told) is is_played_for(rules)
+    if not is_played_for(rules):
+        said = " ".join([*told.values(), *together(rules)])
+        assert not [word for word in ("stake", "pot ", "pot.", "paid") if word in said]
+
+
+def test_seats_are_counted_from_one_and_called_by_name() -> None:
+    rules = Rules.parse("practice-table")
+    assert sentences(rules)["first_dealer"] == "Seat 3 of 3 deals first."
+    names = ("Ann", "Robin", "Alex")
+    assert sentences_at_table(rules, names, 0)["first_dealer"] == "Alex deals first."
+    assert sentences_at_table(rules, names, 2)["first_dealer"] == "You deal first."
+    cut = Rules.parse("standard")
+    assert sentences_at_table(cut, names, 0)["first_dealer"] == sentences(cut)["first_dealer"]
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_preset_is_called_by_its_name(name: str) -> None:
+    assert title(Rules.parse(name), name) == name.replace("-", " ")
+
+
+@pytest.mark.parametrize(
+    ("text", "called"),
+    [
+        ("cuckoo,seats=4", "cuckoo, 4 seats"),
+        ("onesies,queen=redirects", "onesies, queen redirects"),
+        ("onesies,seats=5", "onesies, 5 seats"),
+        ("chase-the-ace,seats=4,lives=1", "chase the ace, 4 seats, 1 life"),
+        ("cuckoo,lives=4", "cuckoo, 4 lives"),
+        ("queen-rule,jack=may_block,stake=2.5", "queen rule, jack may block, stake 2.5"),
+        ("aces-high,max_rounds=9,decks=2", "aces high, 2 packs, at most 9 rounds"),
+        ("cuckoo,first_dealer=1,final_tie=carry", "cuckoo, final tie carry, seat 2 deals first"),
+        # What the page sends back of a table that was laid: nobody chose these words.
+        ("standard,seats=4,lives=5,refusal=fee,penalty=shared", "onesies, 4 seats"),
+    ],
+)
+def test_rules_are_called_by_the_chosen_preset_and_what_differs(text: str, called: str) -> None:
+    assert title(Rules.parse(text), text) == called
+
+
+@given(any_rules())
+def test_any_rules_have_a_title_which_tells_other_rules_apart(rules: Rules) -> None:
+    assert title(rules) == title(Rules.parse(str(rules)), str(rules))
+    assert title(rules) != title(rules.replace(lives=rules.lives + 1))
 
 
 def outcome(text: str, seats: int) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+from typing import Any
 
 import pytest
 import strategies
@@ -11,8 +12,12 @@ from hypothesis import given, settings
 
 from cuckoo_env import explain
 from cuckoo_env.play import reference as told_here
-from cuckoo_env.play.reference import reference
+from cuckoo_env.play.reference import reference as titled
 from cuckoo_env.rules import FIELDS, PRESETS, Rules
+
+
+def reference(rules: Rules) -> dict[str, Any]:
+    return titled(rules, explain.title(rules))
 
 
 def lines(rules: Rules) -> list[str]:
@@ -24,8 +29,9 @@ def lines(rules: Rules) -> list[str]:
 def test_whatever_differs_from_the_defaults_is_told(rules: Rules) -> None:
     told = lines(rules)
     said = explain.sentences(rules)
-    moot = {"final_tie"} if rules.game == "round" else set()
-    for field in {*explain.special(rules), "seats", "king", "dealer", "lives"} - moot:
+    # The ladder tells where the ace ranks.
+    moot = {"ace", *(["final_tie"] if rules.game == "round" else [])}
+    for field in {*explain.special(rules), "king", "dealer", "lives"} - moot:
         assert said[field] in told, field
     for together in explain.together(rules):
         assert together in told
@@ -56,6 +62,7 @@ def test_the_ladder_follows_the_ace() -> None:
 
 def test_the_practice_table_shows_no_stake() -> None:
     assert not re.search(r"\bstakes?\b", " ".join(lines(Rules.parse("practice-table"))))
+    assert not re.search(r"\bpot\b", " ".join(lines(Rules.parse("cuckoo,final_tie=carry"))))
     for text in ("one-round", "chase-the-ace,final_tie=carry_stake", "standard,stake=5"):
         rules = Rules.parse(text)
         assert explain.sentences(rules)["stake"] in lines(rules)
@@ -66,7 +73,14 @@ def test_every_preset_fits_on_a_page(name: str) -> None:
     told = lines(PRESETS[name].rules())
     assert len(told) <= len(FIELDS) + 8
     assert sum(map(len, told)) < 3000
-    assert reference(PRESETS[name].rules())["title"]
+    assert reference(PRESETS[name].rules())["title"].startswith("Cuckoo: ")
+
+
+def test_nothing_is_said_that_the_ladder_or_the_title_says() -> None:
+    told = " ".join(lines(Rules.parse("aces-high,seats=4")))
+    assert "4 seats" not in told
+    assert "ranks above" not in told
+    assert reference(Rules.parse("onesies,seats=4"))["title"] == "Cuckoo: onesies, 4 seats"
 
 
 def test_the_examples_in_the_documentation_hold() -> None:
