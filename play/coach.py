@@ -6,26 +6,27 @@ that follow. At a larger one the figures are sampled (:mod:`cuckoo_env.play.samp
 errors, and the seat is taken to go on as a simple bot.
 
 What takes time is prepared once for all tables with the same rules and the same opponents, in the
-background, and the last few such preparations are kept. Where that takes more than a few seconds
-(mostly where tokens are paid to refuse), advice is sampled until it is done.
+background (:mod:`cuckoo_env.play.prepared`). The first advice waits a few seconds for it; where it takes
+longer (mostly where tokens are paid to refuse, or where many different tables are laid at once), advice is
+sampled until it is done.
 """
 
 from __future__ import annotations
 
 import functools
 import hashlib
-import threading
-from collections import OrderedDict
 from collections.abc import Iterable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass
 from typing import Any, Final
+from weakref import WeakValueDictionary
 
 from cuckoo_env.agents import Agent
 from cuckoo_env.agents.table import TableAgent
 from cuckoo_env.cards import RANK_NAMES, parse_card, rank_of, rank_text
 from cuckoo_env.evaluate.match import Match
 from cuckoo_env.game import Game
+from cuckoo_env.play.prepared import Prepared
 from cuckoo_env.play.sampled import AFTERWARDS, DEALS, ImpossibleError, Sampled
 from cuckoo_env.play.solved import Solved, Worth, is_quick, is_small
 from cuckoo_env.rules import Dealer, Penalty, Refusal, Rules
@@ -42,6 +43,8 @@ _SAME_LIVES: Final = 0.005
 """Lives lost on average closer than this explain nothing."""
 CLEAR: Final = 2.0
 """Standard errors from which on a sampled difference is told as one."""
+PATIENCE: Final = 5.0
+"""Seconds that the first advice waits at most for what is prepared."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,12 +138,20 @@ class Coach:
         self._names = tuple(names) or tuple(f"seat {each}" for each in range(rules.seats))
         # What sits in the advised seat is never asked.
         self._agents = [agents.get(each, agents[others[0]]) for each in range(rules.seats)]
-        self._solved = _prepared(rules, self._agents, seat) if self.exact else None
+        self._waits = is_quick(rules)
+        if self.exact:
+            self._key = _key(rules, self._agents, seat)
+            self._promise()
 
     @property
     def ready(self) -> bool:
-        """Whether all that can be prepared is; until then advice waits, or is sampled if that takes long."""
-        return self._solved is None or self._solved.done()
+        """Whether all that can be prepared is; until then advice waits a while, or is sampled."""
+        return not self.exact or self._promise().done()
+
+    @property
+    def waits(self) -> bool:
+        """Whether the next advice may have to wait."""
+        return self._waits and not self.ready
 
     def advise(self, game: Game, seat: int, action: str, *, seed: int = 0) -> Advice:
         """What a decision is worth.
@@ -188,12 +199,28 @@ class Coach:
 
     def _worth(self, game: Game, seed: int) -> tuple[Worth, bool]:
         """What the actions are worth, and whether exactly."""
-        if self._solved is not None and (self._solved.done() or is_quick(self.rules)):
-            solved = self._solved.result()
+        solved = self._solved() if self.exact else None
+        if solved is not None:
             found = solved.find(game)
             if found is not None:
                 return solved.worth(*found, game.lives), True
         return self._sampled.worth(game, seed=seed), False
+
+    def _solved(self) -> Solved | None:
+        """What is prepared; None if it is not ready, and waiting for it would take too long."""
+        promise = self._promise()
+        if not (promise.done() or self._waits):
+            return None
+        try:
+            return promise.result(PATIENCE)
+        except (TimeoutError, CancelledError):
+            self._waits = False
+            return None
+
+    def _promise(self) -> Future[Solved]:
+        """What is prepared, or will be. Only the store keeps it: if it was dropped, it is begun anew."""
+        rules, _, _ = self._key
+        return _prepared.get(self._key, lambda: Solved(_match(rules), self._agents, self.seat))
 
 
 def _second(shares: dict[str, float], best: str) -> str:
@@ -205,58 +232,24 @@ def _second(shares: dict[str, float], best: str) -> str:
 # ---------------------------------------------------------------------------------------------------
 # Preparations, shared by all tables of this process
 
-_MOST_KEPT: Final = 8
-"""Preparations that are kept: at four seats each takes some tens of megabytes."""
-_kept: OrderedDict[Any, Future[Solved]] = OrderedDict()
-_kept_lock = threading.Lock()
-_at_work = threading.Lock()
-"""One preparation at a time: each uses all cores by itself."""
-_matches: OrderedDict[Rules, Match] = OrderedDict()
-"""Matches of rule sets; only touched by who is at work."""
+_prepared: Final = Prepared()
+_matches: WeakValueDictionary[Rules, Match] = WeakValueDictionary()
+"""The matches of what is prepared; only touched by who prepares."""
 
 
-def _prepared(rules: Rules, agents: Sequence[Agent], seat: int) -> Future[Solved]:
-    """What is prepared, or will be, for these opponents."""
+def _key(rules: Rules, agents: Sequence[Agent], seat: int) -> tuple[Rules, int, tuple[Any, ...]]:
+    """What a preparation is for."""
     # Values between deals depend neither on who dealt first nor on the stake.
     rules = rules.replace(first_dealer=0, stake=1)
     others = tuple(_identity(agent) for other, agent in enumerate(agents) if other != seat)
-    key = (rules, seat, others)
-    with _kept_lock:
-        if key in _kept:
-            _kept.move_to_end(key)
-            return _kept[key]
-        promise = _kept[key] = Future[Solved]()
-        while len(_kept) > _MOST_KEPT:
-            _kept.popitem(last=False)
-    worker = threading.Thread(
-        target=_prepare, args=(promise, key, rules, list(agents), seat), name="coach", daemon=True
-    )
-    worker.start()
-    return promise
-
-
-def _prepare(
-    promise: Future[Solved], key: Any, rules: Rules, agents: Sequence[Agent], seat: int
-) -> None:
-    try:
-        with _at_work:
-            solved = Solved(_match(rules), agents, seat)
-    except Exception as error:  # noqa: BLE001 - told to everybody who waits for it
-        with _kept_lock:
-            if _kept.get(key) is promise:
-                del _kept[key]
-        promise.set_exception(error)
-    else:
-        promise.set_result(solved)
+    return rules, seat, others
 
 
 def _match(rules: Rules) -> Match:
-    if rules not in _matches:
-        _matches[rules] = Match(rules)
-        while len(_matches) > _MOST_KEPT:
-            _matches.popitem(last=False)
-    _matches.move_to_end(rules)
-    return _matches[rules]
+    match = _matches.get(rules)
+    if match is None:
+        match = _matches[rules] = Match(rules)
+    return match
 
 
 def _identity(agent: Agent) -> Any:

@@ -12,6 +12,7 @@ behind one line (the sequence form of von Stengel, "Efficient computation of beh
 
 from __future__ import annotations
 
+import functools
 import hashlib
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -272,6 +273,18 @@ class Solved:
         self._rounds = _rounds(match, strategy, seat)
         self._keys, self._where = self._index(listener.keys)
         self.win_share = self._solve()
+
+    @functools.cached_property
+    def nbytes(self) -> int:
+        """About how much memory it keeps, with the trees of its match, though others may share them."""
+        lines = [each.lines for each in self._rounds]
+        parts = {id(each): each for each in (self, *self._rounds, *lines, *self.match.tree)}
+        return sum(
+            value.nbytes
+            for part in parts.values()
+            for value in vars(part).values()
+            if isinstance(value, np.ndarray)
+        )
 
     def _index(
         self, keys: list[npt.NDArray[np.uint64]]

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import doctest
+import gc
 import re
 import threading
+import time
+import weakref
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from types import ModuleType
 
 import numpy as np
@@ -29,6 +33,7 @@ from cuckoo_env.observation import Layout
 from cuckoo_env.play import coach as coaching
 from cuckoo_env.play import solved as solving
 from cuckoo_env.play.coach import Advice, Coach, ImpossibleError, costliest
+from cuckoo_env.play.prepared import Prepared
 from cuckoo_env.play.sampled import Sampled
 from cuckoo_env.play.solved import Solved, is_quick, is_small
 from cuckoo_env.rules import PRESETS, Rules
@@ -275,7 +280,7 @@ def test_a_token_that_is_paid_is_no_longer_at_stake() -> None:
         assert game.seat == (2 if action == "swap" else 0)
         game.act(action)
     assert game.lives == (1, 2, 2)
-    solved = coach._solved.result()
+    solved = coach._promise().result()
     number, state = solved.find(game)
     at_the_deal, now = solved.worth(number, state), solved.worth(number, state, game.lives)
     for action in game.legal_actions():
@@ -561,7 +566,7 @@ def test_nobody_waits_for_a_long_preparation(monkeypatch: pytest.MonkeyPatch) ->
     first = coach.advise(game, 0, "keep")
     assert not first.exact
     may_go_on.set()
-    coach._solved.result()
+    coach._promise().result()
     assert coach.ready
     then = coach.advise(game, 0, "keep")
     assert then.exact
@@ -603,11 +608,11 @@ def test_tables_with_the_same_opponents_share_what_is_prepared() -> None:
     again = coach_for("practice-table", "threshold:4,alex")
     other = coach_for("practice-table", "alex,threshold:4")
     elsewhere = coach_for("chase-the-ace,seats=3,final_tie=replay,stake=2", "threshold:4,alex")
-    assert first._solved is again._solved
-    assert first._solved is not other._solved
-    assert elsewhere._solved is first._solved  # only stake and first dealer differ
-    assert coach_for("cuckoo,seats=3", "equilibrium")._solved is (
-        coach_for("cuckoo,seats=3", "equilibrium")._solved
+    assert first._promise() is again._promise()
+    assert first._promise() is not other._promise()
+    assert elsewhere._promise() is first._promise()  # only stake and first dealer differ
+    assert coach_for("cuckoo,seats=3", "equilibrium")._promise() is (
+        coach_for("cuckoo,seats=3", "equilibrium")._promise()
     )
 
 
@@ -633,8 +638,8 @@ def test_unknown_agents_are_told_apart_by_who_they_are() -> None:
     rules = Rules.parse("one-round,seats=2")
     one, two = Stranger(), Stranger()
     coaches = [Coach(rules, {1: agent}, 0) for agent in (one, one, two)]
-    assert coaches[0]._solved is coaches[1]._solved
-    assert coaches[0]._solved is not coaches[2]._solved
+    assert coaches[0]._promise() is coaches[1]._promise()
+    assert coaches[0]._promise() is not coaches[2]._promise()
 
 
 def test_a_failed_preparation_is_told_and_tried_again() -> None:
@@ -645,13 +650,120 @@ def test_a_failed_preparation_is_told_and_tried_again() -> None:
     assert Coach(rules, {1: agent}, 0).advise(game, 0, "keep").exact
 
 
-def test_few_preparations_are_kept() -> None:
-    rules = Rules.parse("one-round,seats=2")
-    coaches = [Coach(rules, {1: parse(f"threshold:{t}", rules)}, 0) for t in range(14)]
-    assert len(coaching._kept) <= coaching._MOST_KEPT
+def test_what_is_prepared_is_bounded_however_many_tables_there_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    rules, alive = Rules.parse("one-round,seats=2"), weakref.WeakSet()
+
+    class Watched(Solved):
+        def __init__(self, *arguments: object) -> None:
+            super().__init__(*arguments)
+            alive.add(self)
+
+    monkeypatch.setattr(coaching, "Solved", Watched)
+    monkeypatch.setattr(coaching, "_prepared", Prepared(most=3))
     game = Game(rules.replace(first_dealer=1), seed=1)
-    # One that is no longer kept goes on serving those who hold it.
-    assert all(coach.advise(game, 0, "keep").exact for coach in coaches)
+    coaches = [Coach(rules, {1: Stranger()}, 0) for _ in range(14)]
+    first, *_ = advices = [coach.advise(game, 0, "keep") for coach in coaches]
+    gc.collect()
+    assert 1 <= len(alive) <= 3
+    # Who comes back later has it prepared again.
+    assert all(advice.exact for advice in advices)
+    assert coaches[0].advise(game, 0, "keep") == first
+
+
+class Weighed:
+    """Stands for something that is prepared, and takes so many bytes."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+
+
+def test_preparations_are_bounded_by_what_they_take() -> None:
+    kept, alive = Prepared(most_bytes=100), weakref.WeakSet()
+
+    def make(nbytes: int) -> Weighed:
+        alive.add(made := Weighed(nbytes))
+        return made
+
+    for key, nbytes in enumerate([60, 30, 30]):
+        kept.get(key, lambda n=nbytes: make(n)).result()
+    finish(kept)
+    # The oldest gave way.
+    assert sorted(each.nbytes for each in alive) == [30, 30]
+    kept.get(1, never)
+    kept.get("large", lambda: make(1000)).result()
+    finish(kept)
+    assert [each.nbytes for each in alive] == [1000]
+
+
+def finish(kept: Prepared) -> None:
+    """Wait until nothing more is to be prepared."""
+    while kept._is_at_work:
+        time.sleep(0.001)
+
+
+def never() -> Weighed:
+    raise AssertionError("it is prepared already")
+
+
+def test_one_thread_prepares_and_skips_what_nobody_wants_any_more() -> None:
+    kept, prepared = Prepared(most=2), []
+    began, may_go_on = threading.Event(), threading.Event()
+
+    def make(key: int) -> Weighed:
+        prepared.append((key, threading.current_thread()))
+        began.set()
+        may_go_on.wait(60)
+        return Weighed(key)
+
+    promises = [kept.get(0, lambda: make(0))]
+    began.wait(60)
+    promises += [kept.get(key, lambda key=key: make(key)) for key in range(1, 5)]
+    assert len(kept) == 2
+    may_go_on.set()
+    assert promises[4].result().nbytes == 4
+    assert promises[0].result().nbytes == 0  # it had begun before it was dropped
+    assert [key for key, _ in prepared] == [0, 3, 4]
+    assert len({thread for _, thread in prepared}) == 1
+    for promise in promises[1:3]:
+        with pytest.raises(CancelledError):
+            promise.result()
+
+
+def test_who_has_waited_long_enough_gets_sampled_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_go_on = threading.Event()
+
+    class Slow(Solved):
+        def __init__(self, *arguments: object) -> None:
+            may_go_on.wait(60)
+            super().__init__(*arguments)
+
+    monkeypatch.setattr(coaching, "Solved", Slow)
+    monkeypatch.setattr(coaching, "PATIENCE", 0.001)
+    coach = Coach(Rules.parse("one-round,seats=2"), {1: Stranger()}, 0)
+    game = Game.from_position(coach.rules, dealer=1, lives=[3, 3], deal=["7c", "9h"])
+    assert coach.waits
+    assert not coach.advise(game, 0, "keep").exact
+    assert not coach.waits  # not a second time
+    may_go_on.set()
+    coach._promise().result()
+    assert coach.advise(game, 0, "keep").exact
+
+
+def test_who_waits_for_what_is_dropped_gets_sampled_advice(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept, may_go_on = Prepared(most=1), threading.Event()
+    monkeypatch.setattr(coaching, "_prepared", kept)
+    kept.get("busy", lambda: may_go_on.wait(60) and Weighed(1))
+    coach = Coach(Rules.parse("one-round,seats=2"), {1: Stranger()}, 0)
+    game = Game.from_position(coach.rules, dealer=1, lives=[3, 3], deal=["7c", "9h"])
+    monkeypatch.setattr(coaching, "PATIENCE", 60)
+    promise = coach._promise()
+    kept.get("another", lambda: Weighed(1))
+    assert promise.cancelled()
+    monkeypatch.setattr(coach, "_promise", lambda: promise)
+    assert not coach.advise(game, 0, "keep").exact
+    may_go_on.set()
 
 
 def test_many_threads_get_the_same_advice() -> None:

@@ -1,0 +1,99 @@
+"""What coaches prepare: shared by all tables of a process, done one after the other, and kept within bounds.
+
+Only this store keeps preparations. A coach asks for its own by key each time, and one that was dropped
+meanwhile is begun anew; so what they take does not grow with the number of tables.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from concurrent.futures import Future
+from typing import Final
+
+from cuckoo_env.play.solved import Solved
+
+MOST_KEPT: Final = 256
+"""Preparations that are kept, those that are still wanted among them."""
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""What those that are done may take together."""
+
+
+class Prepared:
+    """Preparations by key; any thread may use it. Those that were asked for longest ago are dropped."""
+
+    def __init__(self, most: int = MOST_KEPT, most_bytes: int = MOST_BYTES) -> None:
+        """Keep nothing yet.
+
+        Args:
+            most: how many are kept.
+            most_bytes: what those that are done may take together; the last one is kept whatever it takes.
+        """
+        self._most, self._most_bytes = most, most_bytes
+        self._lock = threading.Lock()
+        # What was asked for longest ago comes first.
+        self._kept: OrderedDict[Hashable, Future[Solved]] = OrderedDict()
+        # How to prepare what is wanted, in the order in which it was first asked for.
+        self._wanted: OrderedDict[Hashable, Callable[[], Solved]] = OrderedDict()
+        self._is_at_work = False
+
+    def __len__(self) -> int:
+        with self._lock:
+            return len(self._kept)
+
+    def get(self, key: Hashable, make: Callable[[], Solved]) -> Future[Solved]:
+        """What is prepared, or will be; cancelled if it is dropped before anybody began with it.
+
+        Args:
+            key: what it is for.
+            make: prepares it, in a thread of this store's own.
+        """
+        with self._lock:
+            if key in self._kept:
+                self._kept.move_to_end(key)
+                return self._kept[key]
+            promise = self._kept[key] = Future[Solved]()
+            self._wanted[key] = make
+            self._drop_the_oldest()
+            if not self._is_at_work:
+                self._is_at_work = True
+                threading.Thread(target=self._work, name="coach", daemon=True).start()
+            return promise
+
+    def _work(self) -> None:
+        """Prepare until nothing is wanted: one after the other, as each uses all cores by itself."""
+        while self._prepare_next():
+            pass
+
+    def _prepare_next(self) -> bool:
+        with self._lock:
+            if not self._wanted:
+                self._is_at_work = False
+                return False
+            key, make = self._wanted.popitem(last=False)
+            promise = self._kept[key]
+            promise.set_running_or_notify_cancel()
+        try:
+            solved = make()
+        except Exception as error:  # noqa: BLE001 - told to everybody who waits for it
+            with self._lock:
+                if self._kept.get(key) is promise:
+                    del self._kept[key]
+            promise.set_exception(error)
+        else:
+            promise.set_result(solved)
+            with self._lock:
+                self._drop_the_oldest()
+        return True
+
+    def _drop_the_oldest(self) -> None:
+        while len(self._kept) > 1 and (
+            len(self._kept) > self._most or self._bytes() > self._most_bytes
+        ):
+            key, promise = self._kept.popitem(last=False)
+            self._wanted.pop(key, None)
+            promise.cancel()
+
+    def _bytes(self) -> int:
+        return sum(each.result().nbytes for each in self._kept.values() if each.done())
