@@ -56,7 +56,7 @@ def _make_named_threshold(spec: str, argument: str, rules: Rules, seat: int | No
 
 def _make_threshold(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
     del seat
-    if not (argument.isascii() and argument.isdigit() and int(argument) <= N_RANKS):
+    if argument not in map(str, range(N_RANKS + 1)):
         raise _refusal(spec, f"threshold:T, where T is a whole number from 0 to {N_RANKS}")
     return ThresholdBot(spec, int(argument), rules)
 

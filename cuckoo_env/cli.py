@@ -42,7 +42,7 @@ _EXTRAS: Final = {
     **dict.fromkeys(
         ("torch", "stable_baselines3", "sb3_contrib", "tensorboard", "matplotlib"), "train"
     ),
-    **dict.fromkeys(("starlette", "uvicorn"), "table"),
+    **dict.fromkeys(("anyio", "starlette", "uvicorn"), "table"),
     "onnx": "onnx",
 }
 """Libraries that come with an extra of the package, and which."""

@@ -38,6 +38,7 @@ class Kind:
         cards: who may see the cards: everyone, the event's seat, or both of its seats.
         told: the sentence, for those who see the cards.
         told_hidden: the sentence for the others; empty where everyone sees the cards.
+        told_undone: the sentence where what follows undoes it; empty where nothing can.
     """
 
     name: str
@@ -45,11 +46,25 @@ class Kind:
     cards: Sees = Sees.ALL
     told: str
     told_hidden: str = ""
+    told_undone: str = ""
 
 
-def _kind(name: str, columns: str, told: str, *, cards: Sees = Sees.ALL, hidden: str = "") -> Kind:
+def _kind(
+    name: str,
+    columns: str,
+    told: str,
+    *,
+    cards: Sees = Sees.ALL,
+    hidden: str = "",
+    undone: str = "",
+) -> Kind:
     return Kind(
-        name=name, columns=tuple(columns.split()), cards=cards, told=told, told_hidden=hidden
+        name=name,
+        columns=tuple(columns.split()),
+        cards=cards,
+        told=told,
+        told_hidden=hidden,
+        told_undone=undone,
     )
 
 
@@ -91,7 +106,12 @@ KINDS: Final = (
     ),
     _kind("skipped", "seat", "{seat} [lose|loses] the turn, having been made to swap."),
     _kind("revealed", "seat - card", "{seat} [reveal|reveals] {card}."),
-    _kind("lost", "seat count", "{seat} [lose|loses] {count}."),
+    _kind(
+        "lost",
+        "seat count",
+        "{seat} [lose|loses] {count}.",
+        undone="{seat} would lose {count}.",
+    ),
     _kind("final_tie", "", "Everyone still in would go out at once."),
     _kind("final_cut", "seat - card", "{seat} [cut|cuts] {card} to decide who wins."),
     _kind("carried", "", "Nobody wins: all come back for a new game."),
@@ -173,7 +193,21 @@ def decode(row: Sequence[int]) -> Event:
     return Event(kind.name, **values)
 
 
-def sentence(event: Event, viewer: int | None = None, names: Sequence[str] = ()) -> str:
+def losses_stand(happened: Iterable[Event]) -> bool:
+    """Whether the lives that were lost in a round are really lost.
+
+    They are not where everyone still in would have gone out, and nobody wins for that.
+
+    Args:
+        happened: what happened in the round.
+    """
+    kinds = {event.event for event in happened}
+    return "final_tie" not in kinds or "won" in kinds
+
+
+def sentence(
+    event: Event, viewer: int | None = None, names: Sequence[str] = (), *, stands: bool = True
+) -> str:
     """The event in words, told to one seat or, with no viewer, to anybody.
 
     Cards are told where the event has them: pass it through :meth:`Event.seen_by` first.
@@ -182,10 +216,13 @@ def sentence(event: Event, viewer: int | None = None, names: Sequence[str] = ())
         event: what happened.
         viewer: the seat that is told "you".
         names: what to call each seat; by default ``seat 0``, ``seat 1`` ….
+        stands: whether it is not undone by what follows (:func:`losses_stand`).
     """
     kind = KIND_OF[event.event]
     needs_card = "card" in kind.columns
     template = kind.told_hidden if needs_card and event.card is None else kind.told
+    if not stands and kind.told_undone:
+        template = kind.told_undone
     template = _VERB.sub(r"\1" if event.seat == viewer else r"\2", template)
     told = template.format(
         seat=_name(event.seat, viewer, names),

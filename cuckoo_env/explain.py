@@ -600,6 +600,11 @@ def is_played_for(rules: Rules) -> bool:
     return rules.game is Length.ROUND or carries or "stake" in special(rules)
 
 
+def has_pot(rules: Rules) -> bool:
+    """Whether the stakes lie in a pot, and do not change hands after the one deal."""
+    return is_played_for(rules) and rules.game is Length.MATCH
+
+
 def title(rules: Rules, text: str = "") -> str:
     """A short name for people: a preset, and what differs from it.
 

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from cuckoo_env.play import opponents
 from cuckoo_env.play.opponents import Opponent
-from cuckoo_env.play.table import Table, TableSettings, check_size
+from cuckoo_env.play.table import Table, TableSettings, read_rules
 from cuckoo_env.play.terminal import Terminal
 from cuckoo_env.rules import Rules
 
@@ -50,8 +50,7 @@ def table(
     from cuckoo_env.play import server  # noqa: PLC0415 - the web server, only to serve
     from cuckoo_env.play.menu import Menu  # noqa: PLC0415
 
-    parsed = Rules.parse(rules)
-    check_size(parsed)
+    parsed = read_rules(rules)
     menu = Menu(parsed, _lineup(against, parsed), policies)
     menu.check_files()
     listener = server.listen(host, port)
@@ -92,10 +91,14 @@ def play(
     Raises:
         ValueError: for input that is refused.
     """
-    parsed = Rules.parse(rules)
-    check_size(parsed)
+    parsed = read_rules(rules)
     settings = TableSettings(
-        rules=parsed, opponents=_lineup(against, parsed), name=name, coach=coach, seed=seed
+        rules=parsed,
+        text=rules,
+        opponents=_lineup(against, parsed),
+        name=name,
+        coach=coach,
+        seed=seed,
     )
     Terminal(Table(settings), console, _ask).play()
     return 0

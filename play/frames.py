@@ -36,7 +36,7 @@ from cuckoo_env.engine import (
 from cuckoo_env.evaluate.match import turn_order
 from cuckoo_env.events import Event
 from cuckoo_env.game import Game
-from cuckoo_env.rules import Rules
+from cuckoo_env.rules import Pairs, Rules
 
 JsonObject = dict[str, Any]
 
@@ -55,7 +55,8 @@ def view(game: Game, viewer: int | None) -> JsonObject:
 
     Returns:
         ``round``, ``dealer``, ``turn`` and ``acts`` (seats, or None), ``trading``, ``stock`` (the
-        card shown from the stock, or None), ``pot``, and ``seats``: for each ``card`` (None where
+        card shown from the stock, or None), ``pot`` (None where none is played for), and ``seats``:
+        for each ``card`` (None where
         the viewer does not know it), ``holds`` (whether it holds a card), ``shown`` (it lies open
         for all), ``known`` (it lies face down, but the viewer has seen it), ``lives``,
         ``max_lives``, ``in`` and ``outcome`` (of its turn in this round, as in
@@ -74,7 +75,7 @@ def view(game: Game, viewer: int | None) -> JsonObject:
         "acts": seen.acts,
         "trading": seen.trading,
         "stock": seen.stock,
-        "pot": seen.pot,
+        "pot": seen.pot if explain.has_pot(game.rules) else None,
         "seats": [
             {
                 "card": card,
@@ -139,7 +140,8 @@ def frames(
         A frame an event: ``event`` (its kind, a key of ``events.KIND_OF``), ``seat``, ``other``,
         ``count``, ``card`` and ``other_card`` (None where there is none, or the viewer may not see
         it), ``text``, ``why`` (one or two sentences of the rules that explain it, or None) and
-        ``view`` (see :func:`view`), the table after it.
+        ``view`` (see :func:`view`), the table after it; and ``stands``: whether it is not undone by what
+        follows, as lives are that everybody would lose at once.
     """
     shows = view(after, viewer)
     start = start_of(shows) if before is None else view(before, viewer)
@@ -173,9 +175,12 @@ def tell(
     """
     seen = [each if viewer is None else each.seen_by(viewer) for each in happened]
     scene = Scene(start, end, rules)
+    all_stand = events.losses_stand(happened)
+    losses = _Losses(seen, rules, viewer, names)
     told = []
     for at, event in enumerate(seen):
-        scene.take(event, then=seen[at + 1] if at + 1 < len(seen) else None)
+        stands = all_stand or event.event != "lost"
+        scene.take(event, then=seen[at + 1] if at + 1 < len(seen) else None, stands=stands)
         told.append(
             {
                 "event": event.event,
@@ -184,8 +189,9 @@ def tell(
                 "count": event.count,
                 "card": event.card,
                 "other_card": event.other_card,
-                "text": events.sentence(event, viewer, names),
-                "why": _why(event, rules, seen[:at], viewer, names),
+                "text": events.sentence(event, viewer, names, stands=stands),
+                "why": losses.why(event) if event.event == "lost" else _why(event, rules),
+                "stands": stands,
                 "view": _copy(scene.now),
             }
         )
@@ -224,12 +230,13 @@ class Scene:
         self._end = end
         self._sends_on = _sends_on(rules)
 
-    def take(self, event: Event, then: Event | None) -> None:
+    def take(self, event: Event, then: Event | None, *, stands: bool = True) -> None:
         """Let one more thing happen.
 
         Args:
             event: what happens, as the viewer may see it.
             then: what happens next, or None.
+            stands: whether it is not undone by what follows.
         """
         now, kind = self.now, event.event
         if kind in _OF_THE_TURN:
@@ -257,7 +264,7 @@ class Scene:
                 self._swap(event)
             case "paid":
                 self._lose(event.seat, 1)
-            case "lost":
+            case "lost" if stands:
                 self._lose(event.seat, event.count or 0)
             case "final_tie" | "carried" | "out" | "won" | "truncated":
                 self._settle()
@@ -339,9 +346,7 @@ def _rank(event: Event) -> int:
 # Why
 
 
-def _why(
-    event: Event, rules: Rules, earlier: Sequence[Event], viewer: int | None, names: Sequence[str]
-) -> str | None:
+def _why(event: Event, rules: Rules) -> str | None:
     """The sentences of the rules that explain an event; None for what needs no explanation."""
     match event.event:
         case "showed" | "stock_showed" | "turned_up":
@@ -356,23 +361,74 @@ def _why(
             return _says(rules, "final_tie")
         case "truncated":
             return explain.sentences(rules)["max_rounds"]
-        case "lost":
-            return _why_lost(event, rules, earlier, viewer, names)
     return None
 
 
-def _says(rules: Rules, *axes: str) -> str:
-    return " ".join(explain.CHOICES[axis][getattr(rules, axis)] for axis in axes)
+def _says(rules: Rules, axis: str) -> str:
+    return explain.CHOICES[axis][getattr(rules, axis)]
 
 
-def _why_lost(
-    event: Event, rules: Rules, earlier: Sequence[Event], viewer: int | None, names: Sequence[str]
-) -> str:
-    held = next(
-        each.card
-        for each in reversed(earlier)
-        if each.event == "revealed" and each.seat == event.seat
-    )
-    who = "You" if event.seat == viewer else names[event.seat or 0]
-    special = [axis for axis in ("penalty", "ties") if axis in explain.special(rules)]
-    return f"{who} held {card_symbol(parse_card(held or ''))}. " + _says(rules, "pairs", *special)
+_NUMBERS: Final = (
+    "no",
+    "one",
+    "two",
+    "three",
+    "four",
+    "five",
+    "six",
+    "seven",
+    "eight",
+    "nine",
+    "ten",
+)
+
+
+class _Losses:
+    """Says of a reveal who lost, with which cards: what happened, not what the rules say of it."""
+
+    def __init__(
+        self, seen: Sequence[Event], rules: Rules, viewer: int | None, names: Sequence[str]
+    ) -> None:
+        self._cards = {each.seat: each.card or "" for each in seen if each.event == "revealed"}
+        self._lost = {each.seat: each.count or 0 for each in seen if each.event == "lost"}
+        self._pairs_are_safe = rules.pairs is Pairs.SAFE
+        self._viewer, self._names = viewer, names
+
+    def why(self, event: Event) -> str:
+        """Why somebody lost."""
+        most = max(self._lost.values())
+        toll = "" if most == 1 else f": {_lives(most)}{' each' if len(self._lost) > 1 else ''}"
+        told = f"{self._who_held_it(event.seat)}{toll}."
+        had = self._lost[event.seat]
+        return told if had == most else f"{told} {self._called(event.seat)} had only {_lives(had)}."
+
+    def _who_held_it(self, loser: int | None) -> str:
+        """Who held the card that lost; of several who held it perhaps only one pays."""
+        rank = rank_of(parse_card(self._cards[loser]))
+        holders = [seat for seat, card in self._cards.items() if rank_of(parse_card(card)) == rank]
+        cards = _listed([card_symbol(parse_card(self._cards[seat])) for seat in holders])
+        if self._pairs_are_safe:
+            return f"{self._called(loser)} held the lowest that nobody shares, {cards}"
+        if len(holders) == 1:
+            return f"{self._called(loser)} alone held the lowest, {cards}"
+        held = f"{_number(len(holders)).capitalize()} held the lowest, {cards}"
+        if len(self._lost) > 1:
+            return held
+        return f"{held}; the first in turn was {'you' if loser == self._viewer else self._called(loser)}"
+
+    def _called(self, seat: int | None) -> str:
+        return "You" if seat == self._viewer else self._names[seat or 0]
+
+
+def _lives(count: int) -> str:
+    return f"{_number(count)} {'life' if count == 1 else 'lives'}"
+
+
+def _number(count: int) -> str:
+    return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
+
+
+def _listed(words: Sequence[str]) -> str:
+    """``a``, ``a and b``, ``a, b and c``."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last

@@ -445,4 +445,4 @@ def _said(text: str, now: JsonObject) -> JsonObject:
     nothing: dict[str, Any] = dict.fromkeys(
         ("event", "seat", "other", "count", "card", "other_card", "why")
     )
-    return {**nothing, "text": text, "view": now}
+    return {**nothing, "text": text, "stands": True, "view": now}

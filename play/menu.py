@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Final
 
@@ -10,13 +11,13 @@ from cuckoo_env.agents import AgentError
 from cuckoo_env.agents.policy import Policy
 from cuckoo_env.play import lessons
 from cuckoo_env.play.frames import JsonObject
-from cuckoo_env.play.opponents import Opponent, names_a_file
+from cuckoo_env.play.opponents import Opponent, unplayable
 from cuckoo_env.play.table import MOST_LIVES, MOST_SEATS, RefusedError
 from cuckoo_env.rules import PRESETS, Preset, Rules
 
 DEFAULT_RULES: Final = "practice-table"
-LONGEST_TEXT: Final = 1000
-"""Characters of a rule set's text beyond which it is not read."""
+_THRESHOLD: Final = re.compile(r"threshold:[0-9]{1,2}")
+"""What clients may name beside the menu."""
 
 
 class Menu:
@@ -83,35 +84,26 @@ class Menu:
             if kind == "policy":
                 Policy.load(path)
 
+    def unplayable(self, rules: Rules) -> JsonObject:
+        """Who of those in the menu cannot play some rules: by label a sentence that says why."""
+        found = {each.label: unplayable(each, rules) for each in self.offered.values()}
+        return {label: why for label, why in found.items() if why is not None}
+
     def opponent(self, label: str) -> Opponent:
         """The opponent that a client names.
 
-        Beside what is in the menu a client may name agents that are made from a number or a word, such
-        as ``threshold:5``. It can never name a file.
+        Beside what is in the menu a client may name agents that are made from a number, such as
+        ``threshold:5``. It can never name a file.
 
         Raises:
             RefusedError: for anything else.
         """
         if label in self.offered:
             return self.offered[label]
-        kind, _, argument = label.partition(":")
-        known = agents.KINDS.get(kind)
-        if known is None or names_a_file(known) or not (argument.isascii() and argument.isalnum()):
+        if not _THRESHOLD.fullmatch(label):
             accepted = f"threshold:T, or one of: {', '.join(self.offered)}"
             raise RefusedError.of("opponents", repr(label), accepted)
         return Opponent.of(label)
-
-
-def read_rules(text: str) -> Rules:
-    """The rule set that a client's text names.
-
-    Raises:
-        RulesError: as :meth:`Rules.parse`.
-        RefusedError: for a text that is too long.
-    """
-    if len(text) > LONGEST_TEXT:
-        raise RefusedError.of("rules", repr(text), f"at most {LONGEST_TEXT} characters")
-    return Rules.parse(text)
 
 
 def _preset(preset: Preset) -> JsonObject:

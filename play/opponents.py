@@ -13,8 +13,9 @@ from pathlib import PurePath
 from typing import Final
 
 from cuckoo_env import agents
-from cuckoo_env.agents import KINDS, Agent
+from cuckoo_env.agents import KINDS, Agent, AgentError
 from cuckoo_env.agents.specs import Kind
+from cuckoo_env.evaluate.match import LARGEST, estimated_nodes
 from cuckoo_env.rules import Rules
 
 DEFAULT: Final = "robin,alex"
@@ -58,7 +59,9 @@ class Opponent:
         kind, _, argument = self.label.partition(":")
         known = KINDS.get(kind)
         if known is not None and names_a_file(known):
-            return _as_name(argument)
+            # A trained policy is called by its file alone, unless another agent has that name.
+            is_clear = kind == "policy" and _as_name(argument) not in map(_as_name, KINDS)
+            return _as_name(argument) if is_clear else f"{_as_name(argument)} ({kind})"
         words = _as_name(kind)
         return f"{words} {argument}" if argument.isdigit() else words
 
@@ -100,6 +103,37 @@ def seated(rules: Rules, specs: tuple[str, ...], seat: int) -> tuple[Agent, ...]
     return tuple(agents.fill(specs, rules, seat))
 
 
+_WHY_NOT: Final = {
+    "equilibrium": "comes with no solved table for these rules",
+    "table": "was solved for other rules",
+}
+"""Why agents of a kind are refused, of those that were not trained."""
+
+
+@functools.lru_cache(maxsize=1024)
+def unplayable(opponent: Opponent, rules: Rules) -> str | None:
+    """Why an opponent cannot play some rules, in a sentence; None if it can. Nothing is solved for it."""
+    kind, _, argument = opponent.spec.partition(":")
+    if kind == "best-response":
+        return _no_best_response(opponent, argument.split(","), rules)
+    try:
+        agents.parse(opponent.spec, rules)
+    except AgentError:
+        why = _WHY_NOT.get(kind, "was trained for other rules, or for other numbers of seats")
+        return f"{opponent.name} {why}."
+    return None
+
+
+def _no_best_response(opponent: Opponent, named: Sequence[str], rules: Rules) -> str | None:
+    """Why there is no best response to the named agents under some rules; None if there is one."""
+    if len(named) != rules.seats - 1:
+        return f"{opponent.name} is made for a table of {len(named) + 1} seats."
+    if estimated_nodes(rules, rules.seats) > LARGEST:
+        return f"{opponent.name} cannot be worked out at so large a table."
+    whys = (unplayable(Opponent.of(spec), rules) for spec in named)
+    return next((why for why in whys if why is not None), None)
+
+
 def names_of(person: str, seat: int, opponents: Sequence[Opponent]) -> tuple[str, ...]:
     """What every seat is called; a name that is taken already gets a number.
 
@@ -114,7 +148,8 @@ def names_of(person: str, seat: int, opponents: Sequence[Opponent]) -> tuple[str
         name, number = opponent.name, 1
         while name.casefold() in taken:
             number += 1
-            name = f"{opponent.name} {number}"
+            name = opponent.name
+            name = f"{name} ({number})" if name[-1].isdigit() else f"{name} {number}"
         taken.add(name.casefold())
         names.append(name)
     names.insert(seat, person)

@@ -52,9 +52,13 @@ class Registry:
         self._tables: OrderedDict[str, _Kept] = OrderedDict()
 
     def __len__(self) -> int:
+        self.forget_idle()
+        return len(self._tables)
+
+    def forget_idle(self) -> None:
+        """Let go of the tables that nobody speaks to; every other request does so too."""
         with self._lock:
             self._forget_idle()
-            return len(self._tables)
 
     def check_room(self) -> None:
         """Raise unless there is room for one more table.
@@ -103,6 +107,12 @@ class Registry:
             kept.used = self._clock()
             self._tables.move_to_end(code)
             return kept.table
+
+    def may_wait(self, code: str) -> bool:
+        """Whether a message to a table may have to wait for its coach; it does not count as used for that."""
+        with self._lock:
+            kept = self._tables.get(code)
+        return kept is not None and kept.table.may_wait
 
     def _forget_idle(self) -> None:
         now = self._clock()

@@ -47,7 +47,7 @@ def _parts(game: Game, names: Sequence[str], told_to: int) -> Iterator[list[Json
             for seat, (start, end) in enumerate(zip(starts, ends, strict=True))
         ]
         for frame, event, *cards in zip(told, happened, *knew, strict=True):
-            text = events.sentence(event, told_to, names)
+            text = events.sentence(event, told_to, names, stands=frame["stands"])
             frame.update(text=text, knew=cards, view=_told_to_nobody(frame["view"]))
         yield told
         starts = ends

@@ -11,19 +11,21 @@ that leads here (the ``Host`` header is checked).
 
 from __future__ import annotations
 
+import asyncio
 import ipaddress
 import json
 import re
+import secrets
 import socket
-from collections.abc import Awaitable, Callable, Mapping
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import ExitStack, asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
 import uvicorn
+from anyio import CapacityLimiter, to_thread
 from starlette.applications import Starlette
-from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -36,9 +38,9 @@ from cuckoo_env import explain
 from cuckoo_env.agents import AgentError
 from cuckoo_env.play import lessons, reference
 from cuckoo_env.play.frames import JsonObject
-from cuckoo_env.play.menu import Menu, read_rules
+from cuckoo_env.play.menu import Menu
 from cuckoo_env.play.registry import Registry
-from cuckoo_env.play.table import RefusedError, Table, TableSettings, check_size
+from cuckoo_env.play.table import RefusedError, Table, TableSettings, read_rules
 from cuckoo_env.rules import RulesError
 
 STATIC: Final = Path(__file__).parent / "static"
@@ -46,6 +48,10 @@ LARGEST_BODY: Final = 64 * 1024
 """Bytes of a message; the largest that means something has some hundred."""
 BACKLOG: Final = 256
 """Connections that may wait to be accepted."""
+AT_WORK: Final = 40
+"""Messages to tables that are worked on at once; those that may wait for the coach are not counted."""
+SWEEP_SECONDS: Final = 60.0
+"""How often idle tables are looked for, if nobody asks for any."""
 LOOPBACK: Final = "127.0.0.1"
 
 STATUS: Final[Mapping[str, int]] = {
@@ -76,6 +82,8 @@ HEADERS: Final = {
     "Cross-Origin-Resource-Policy": "same-origin",
 }
 """What every answer says to the browser: nothing but this server's own files, and no frames."""
+NOT_STORED: Final = {"Cache-Control": "no-store"}
+"""What answers of the interface say beside."""
 
 
 # -- Messages -------------------------------------------------------------------------------------
@@ -101,6 +109,10 @@ async def _message(request: Request) -> JsonObject:
     body = await _body(request)
     try:
         found = json.loads(body, parse_constant=_no_constant)
+        # Half a character (a lone surrogate) could not be told again.
+        json.dumps(found, ensure_ascii=False).encode()
+    except UnicodeError:
+        raise RefusedError("bad-request", "message: it is no text in UTF-8") from None
     except (ValueError, RecursionError):
         raise RefusedError("bad-request", "message: it is no JSON") from None
     if not isinstance(found, dict):
@@ -146,6 +158,10 @@ class Asked:
     said: JsonObject
 
 
+Work = Callable[[Asked], JsonObject]
+Endpoint = Callable[[Request], Awaitable[Response]]
+
+
 class Service:
     """The answers to every request.
 
@@ -162,23 +178,39 @@ class Service:
             registry: where tables are kept.
         """
         self.menu, self.registry = menu, registry
+        self._run = secrets.token_urlsafe(8)
+        # Three kinds of work, none of which waits for threads that another one holds.
+        self._working = CapacityLimiter(AT_WORK)
+        self._waiting = CapacityLimiter(registry.most)
 
     def routes(self) -> list[Route]:
         """The interface for programs, below ``/api``."""
         table = "/api/tables/{code}"
         return [
+            Route("/api/server", self._who),
             Route("/api/menu", _answering(self._offer)),
             Route("/api/lessons/{code}", _answering(self._lesson)),
             Route("/api/explain", _answering(self._explain), methods=["POST"]),
-            Route("/api/tables", _answering(self._open, status=201), methods=["POST"]),
+            Route("/api/tables", self._at_tables(self._open, status=201), methods=["POST"]),
             Route(table, _answering(self._look)),
-            Route(f"{table}/act", _answering(self._act), methods=["POST"]),
-            Route(f"{table}/watch", _answering(self._watch), methods=["POST"]),
-            Route(f"{table}/restart", _answering(self._restart), methods=["POST"]),
-            Route(f"{table}/coach", _answering(self._coach), methods=["POST"]),
-            Route(f"{table}/record", _answering(self._record, save_as="cuckoo-record.json")),
-            Route(f"{table}/replay", _answering(self._replay)),
+            Route(f"{table}/act", self._at_tables(self._act), methods=["POST"]),
+            Route(f"{table}/watch", self._at_tables(self._watch), methods=["POST"]),
+            Route(f"{table}/restart", self._at_tables(self._restart), methods=["POST"]),
+            Route(f"{table}/coach", self._at_tables(self._coach), methods=["POST"]),
+            Route(f"{table}/record", self._at_tables(self._record, save_as="cuckoo-record.json")),
+            Route(f"{table}/replay", self._at_tables(self._replay)),
         ]
+
+    def _at_tables(self, work: Work, **options: Any) -> Endpoint:
+        return _answering(work, threads=self._threads, **options)
+
+    def _threads(self, code: str) -> CapacityLimiter:
+        """The threads for a message to a table: where it may wait for the coach, others than for the rest."""
+        return self._waiting if self.registry.may_wait(code) else self._working
+
+    async def _who(self, _request: Request) -> Response:
+        """Which run of the server this is, so that a page sees that its table is gone."""
+        return JSONResponse({"run": self._run}, headers=NOT_STORED)
 
     def _offer(self, _asked: Asked) -> JsonObject:
         return self.menu.plain()
@@ -189,14 +221,17 @@ class Service:
         return lessons.lesson(asked.where)
 
     def _explain(self, asked: Asked) -> JsonObject:
-        rules = read_rules(_fields(asked.said, rules=str)["rules"])
-        check_size(rules)
+        said = _fields(asked.said, rules=str)["rules"]
+        rules = read_rules(said)
+        title = explain.title(rules, said)
         return {
             "text": str(rules),
-            "sentences": explain.sentences(rules),
+            "title": title,
+            "sentences": explain.sentences_at_table(rules),
             "special": explain.special(rules),
             "together": explain.together(rules),
-            "reference": reference.reference(rules),
+            "reference": reference.reference(rules, title),
+            "unplayable": self.menu.unplayable(rules),
         }
 
     def _open(self, asked: Asked) -> JsonObject:
@@ -207,6 +242,7 @@ class Service:
         self.registry.check_room()
         settings = TableSettings(
             rules=read_rules(said["rules"]),
+            text=said["rules"],
             opponents=tuple(self.menu.opponent(label) for label in said["opponents"]),
             name=said["name"],
             coach=said["coach"],
@@ -255,15 +291,16 @@ def _without_files(text: str, settings: TableSettings) -> str:
 
 
 def _answering(
-    work: Callable[[Asked], JsonObject],
+    work: Work,
     *,
     status: int = 200,
     save_as: str | None = None,
-) -> Callable[[Request], Awaitable[Response]]:
+    threads: Callable[[str], CapacityLimiter] | None = None,
+) -> Endpoint:
     """An endpoint: reads the message, lets a thread do the work, and writes the answer."""
 
     def answer(asked: Asked) -> Response:
-        headers = {"Cache-Control": "no-store"}
+        headers = dict(NOT_STORED)
         if save_as is not None:
             headers["Content-Disposition"] = f'attachment; filename="{save_as}"'
         return JSONResponse(work(asked), status_code=status, headers=headers)
@@ -271,7 +308,8 @@ def _answering(
     async def endpoint(request: Request) -> Response:
         said = await _message(request) if request.method == "POST" else {}
         where = request.path_params.get("code", "")
-        return await run_in_threadpool(answer, Asked(where=where, said=said))
+        limiter = None if threads is None else threads(where)
+        return await to_thread.run_sync(answer, Asked(where=where, said=said), limiter=limiter)
 
     return endpoint
 
@@ -283,7 +321,7 @@ def _refusal(code: str, message: str, status: int | None = None) -> Response:
     return JSONResponse(
         {"error": {"code": code, "message": message}},
         status_code=status or STATUS[code],
-        headers={"Cache-Control": "no-store"},
+        headers=NOT_STORED,
     )
 
 
@@ -330,6 +368,8 @@ class Guard:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request, or refuse it for the host it names."""
+        if scope["type"] == "lifespan":
+            await self.app(scope, receive, send)
         if scope["type"] != "http":
             return
 
@@ -393,8 +433,10 @@ def make_app(menu: Menu, *, host: str = LOOPBACK, registry: Registry | None = No
         host: the name or address that the server listens on.
         registry: where tables are kept; by default a new one.
     """
-    service = Service(menu, Registry() if registry is None else registry)
+    tables = Registry() if registry is None else registry
+    service = Service(menu, tables)
     app = Starlette(
+        lifespan=lambda _app: _sweeping(tables),
         routes=[
             *service.routes(),
             Route("/", _page),
@@ -409,6 +451,20 @@ def make_app(menu: Menu, *, host: str = LOOPBACK, registry: Registry | None = No
     )
     app.router.redirect_slashes = False
     return Guard(app, host)
+
+
+@asynccontextmanager
+async def _sweeping(tables: Registry) -> AsyncIterator[None]:
+    """Forget idle tables as long as the server runs, also while nobody asks for any."""
+
+    async def sweep() -> None:
+        while True:
+            await asyncio.sleep(SWEEP_SECONDS)
+            tables.forget_idle()
+
+    sweeper = asyncio.create_task(sweep())
+    yield
+    sweeper.cancel()
 
 
 def listen(host: str, port: int) -> socket.socket:
@@ -454,7 +510,7 @@ def make_server(app: ASGIApp) -> uvicorn.Server:
         access_log=False,
         server_header=False,
         proxy_headers=False,
-        lifespan="off",
+        lifespan="on",
         ws="none",
         timeout_graceful_shutdown=3,
     )

@@ -12,8 +12,10 @@ from __future__ import annotations
 import dataclasses
 import functools
 import threading
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -25,7 +27,7 @@ from cuckoo_env.observation import Layout
 from cuckoo_env.play import opponents as seated
 from cuckoo_env.play.frames import JsonObject, frames, hints, tell, view
 from cuckoo_env.play.replay import replay
-from cuckoo_env.rules import Direction, FirstDealer, Rules
+from cuckoo_env.rules import Direction, FirstDealer, Rules, RulesError
 
 if TYPE_CHECKING:
     from cuckoo_env.play.coach import Advice, Coach
@@ -37,6 +39,10 @@ MOST_STAKE: Final = 1_000_000
 MOST_ROUNDS: Final = 500
 """Rounds after which a game is not played on: where a pot is carried over, it need not end by itself."""
 LONGEST_NAME: Final = 24
+LONGEST_TEXT: Final = 1000
+"""Characters of a rule set's text beyond which it is not read."""
+_LONGEST_WORD: Final = 60
+"""Characters of a part of it, or of an action; the longest that means something has some thirty."""
 HOW: Final = ("go", "end")
 """How to watch on: one decision, or to the end of the game."""
 
@@ -66,6 +72,7 @@ class TableSettings:
         rules: the rules; where they leave the first dealer to the lot, the seat to the person's
             right deals first, so that the person begins.
         opponents: in the other seats, ascending; fewer are taken again in turn.
+        text: what the rules were called by whoever chose them; "" if nobody did.
         name: what the person is called.
         seat: the person's seat.
         coach: whether the coach speaks.
@@ -77,6 +84,7 @@ class TableSettings:
 
     rules: Rules
     opponents: tuple[seated.Opponent, ...]
+    text: str = ""
     name: str = "You"
     seat: int = 0
     coach: bool = True
@@ -92,7 +100,46 @@ class TableSettings:
             raise RefusedError.of(
                 "opponents", len(self.opponents), f"1 to {rules.seats - 1} of them"
             )
-        check_name(self.name)
+        object.__setattr__(self, "name", check_name(self.name))
+
+
+_RANGES: Final[Mapping[str, tuple[int, str]]] = MappingProxyType(
+    {
+        "seats": (MOST_SEATS, f"2 to {MOST_SEATS} at the practice table"),
+        "lives": (MOST_LIVES, f"1 to {MOST_LIVES} at the practice table"),
+        "stake": (MOST_STAKE, f"a number above 0, up to {MOST_STAKE:,} at the practice table"),
+    }
+)
+"""The numbers of a rule set that are bounded here: the largest, and what is accepted."""
+
+
+def read_rules(text: str) -> Rules:
+    """The rule set that a text names, if it can be played at the practice table.
+
+    Raises:
+        RulesError: as :meth:`Rules.parse`.
+        RefusedError: for a text that is too long, and for numbers that are out of range here.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise RefusedError.of("rules", repr(text), f"at most {LONGEST_TEXT} characters")
+    for part in text.split(","):
+        if len(part) > _LONGEST_WORD:
+            raise RefusedError.of("rules", part, "a preset, and field=value, such as lives=4")
+    try:
+        rules = Rules.parse(text)
+    except RulesError as error:
+        raise _by_the_range_here(error) from None
+    check_size(rules)
+    return rules
+
+
+def _by_the_range_here(error: RulesError) -> ValueError:
+    """The refusal of a number, with the range that is accepted here; any other as it is."""
+    field, _, told = str(error).partition(": ")
+    # How many a preset seats is told as it is.
+    if field not in _RANGES or " with rules " in told:
+        return error
+    return RefusedError.of(field, told.partition(" is refused")[0], _RANGES[field][1])
 
 
 def check_size(rules: Rules) -> None:
@@ -101,30 +148,39 @@ def check_size(rules: Rules) -> None:
     Raises:
         RefusedError: naming the field, its value and what is accepted.
     """
-    for field, most in (("seats", MOST_SEATS), ("lives", MOST_LIVES), ("stake", MOST_STAKE)):
+    for field, (most, accepted) in _RANGES.items():
         value = getattr(rules, field)
         if value > most:
-            raise RefusedError.of(field, f"{value:g}", f"at most {most:,} at the practice table")
+            raise RefusedError.of(field, f"{value:g}", accepted)
 
 
 def check_name(name: str) -> str:
-    """The name, if it is one that is read out as a name.
+    """The name in its usual spelling (NFC), if it is one that is read out as a name.
 
     Raises:
-        RefusedError: for anything but 1 to 24 letters, digits, spaces, points, hyphens and apostrophes.
+        RefusedError: for anything but 1 to 24 letters, with their marks, digits, spaces, points, hyphens and
+            apostrophes.
     """
-    fits = 1 <= len(name) <= LONGEST_NAME and name == name.strip()
-    if not fits or not all(_in_a_name(letter) for letter in name):
+    usual = unicodedata.normalize("NFC", name)
+    fits = 1 <= len(usual) <= LONGEST_NAME and usual == usual.strip()
+    if not fits or not all(map(_in_a_name, usual, f" {usual}")):
         raise RefusedError.of(
             "name",
             repr(name),
             f"1 to {LONGEST_NAME} letters, digits, spaces, points, hyphens and apostrophes",
         )
-    return name
+    return usual
 
 
-def _in_a_name(letter: str) -> bool:
+def _in_a_name(letter: str, before: str) -> bool:
+    """Whether a letter may stand in a name; marks belong to the letter before them."""
+    if _is_mark(letter):
+        return before.isalpha() or _is_mark(before)
     return letter.isalnum() or letter in " .-'’"
+
+
+def _is_mark(letter: str) -> bool:
+    return unicodedata.category(letter).startswith("M")
 
 
 def dealt_to_the_person_first(rules: Rules, seat: int) -> Rules:
@@ -186,12 +242,17 @@ class Table:
         self.names = seated.names_of(settings.name, self.seat, opponents)
         self._layout = Layout.of(self.rules)
         self._players = _players(self.names, self.seat, opponents)
-        self._told_rules = _told_rules(self.rules)
+        self._told_rules = {
+            **_told_rules(self.rules),
+            "title": explain.title(settings.rules, settings.text),
+            "sentences": explain.sentences_at_table(self.rules, self.names, self.seat),
+        }
         self._seed, self._games = seeding.check_seed(settings.seed), 0
         self._luck = np.random.default_rng([self._seed, seeding.CHOICES])
         self._coach = self._new_coach() if settings.coach else None
         self._lock = threading.Lock()
         self.turn = 0
+        self._decisions = 0
         self._advices: list[Advice] = []
         self._begin()
 
@@ -199,8 +260,14 @@ class Table:
 
     def snapshot(self) -> JsonObject:
         """The last answer once more."""
-        with self._lock:
-            return self._answer
+        # Without the lock: whoever looks need not wait for an answer that is being worked out.
+        return self._answer
+
+    @property
+    def may_wait(self) -> bool:
+        """Whether the next message may have to wait for what the coach prepares."""
+        coach = self._coach
+        return coach is not None and coach.waits
 
     def act(self, turn: int, action: str) -> JsonObject:
         """The person takes an action, and the agents play on until the person is asked again.
@@ -212,12 +279,14 @@ class Table:
             self._check_turn(turn)
             game = self._game.copy()
             try:
-                game.verify(self.seat, action)
+                # Shortened, as it is told again; what is legal is shorter.
+                game.verify(self.seat, action[:_LONGEST_WORD])
             except IllegalActionError as error:
                 raise RefusedError("illegal", str(error)) from None
             advice = self._advise(action)
             told = self._step(game, action)
             told += self._until_the_person(game)
+            self._decisions += 1
             if advice is not None:
                 self._advices.append(advice)
             return self._commit(game, told, advice, expected=self._coach is not None)
@@ -255,11 +324,10 @@ class Table:
         with self._lock:
             self._check_turn(turn)
             self.turn += 1
-            self._advices = []
             return self._begin()
 
     def set_coach(self, turn: int, *, on: bool) -> JsonObject:
-        """Switch the coach on or off.
+        """Switch the coach on or off; what was told last stays told, but for advice.
 
         Raises:
             RefusedError: ``stale`` for another turn.
@@ -267,7 +335,7 @@ class Table:
         with self._lock:
             self._check_turn(turn)
             self._coach = (self._coach or self._new_coach()) if on else None
-            return self._commit(self._game, [], None)
+            return self._commit(self._game, self._answer["frames"], None)
 
     def record(self) -> records.Record:
         """The finished game as a record.
@@ -293,7 +361,9 @@ class Table:
 
     def _check_turn(self, turn: int) -> None:
         if turn != self.turn:
-            message = f"turn: {turn} is refused; accepted: {self.turn}, which is the table's now"
+            message = (
+                f"turn: {turn!s:.60} is refused; accepted: {self.turn}, which is the table's now"
+            )
             raise RefusedError("stale", message)
 
     # Playing
@@ -301,6 +371,7 @@ class Table:
     def _begin(self) -> JsonObject:
         game = _Told(self.rules, seeding.derive(self._seed, self._games))
         self._games += 1
+        self._decisions, self._advices = 0, []
         told = frames(None, game, game.events, self.seat, self.names)
         return self._show(game, [*told, *self._until_the_person(game)], None)
 
@@ -399,14 +470,17 @@ class Table:
         assert result is not None
         return {
             "winners": list(result.winners),
-            "payoffs": list(result.payoffs),
+            "payoffs": list(result.payoffs) if explain.is_played_for(self.rules) else None,
             "truncated": result.truncated,
             "rounds": _losers_by_round(game.events),
+            "decisions": self._decisions,
+            "judged": len(self._advices),
             "costliest": self._costliest(),
         }
 
     def _costliest(self) -> list[JsonObject] | None:
-        if self._coach is None:
+        """The decisions that cost most; None where none was judged."""
+        if not self._advices:
             return None
         from cuckoo_env.play.coach import costliest  # noqa: PLC0415 - as above
 
@@ -438,25 +512,28 @@ def _players(
 
 @functools.lru_cache(maxsize=256)
 def _told_rules(rules: Rules) -> JsonObject:
-    """The rules in words; tables that play the same rules share them."""
+    """What is told of the rules at every table that plays them."""
     return {
         "text": str(rules),
         "special": explain.special(rules),
-        "sentences": explain.sentences(rules),
         "together": explain.together(rules),
     }
 
 
 def _losers_by_round(happened: Sequence[events.Event]) -> list[JsonObject]:
     """Who lost what in each round, and with which card."""
-    rounds: list[JsonObject] = []
-    cards: dict[int | None, str | None] = {}
-    for event in happened:
-        if event.event == "round":
-            rounds.append({"dealer": event.seat, "lost": []})
-        elif event.event == "revealed":
-            cards[event.seat] = event.card
-        elif event.event == "lost":
-            lost = {"seat": event.seat, "count": event.count, "card": cards[event.seat]}
-            rounds[-1]["lost"].append(lost)
-    return rounds
+    starts = [at for at, event in enumerate(happened) if event.event == "round"]
+    ends = [*starts[1:], len(happened)]
+    return [_losers(happened[start:end]) for start, end in zip(starts, ends, strict=True)]
+
+
+def _losers(happened: Sequence[events.Event]) -> JsonObject:
+    """Who lost what in a round; nobody where a final tie left everybody's lives as they were."""
+    cards = {event.seat: event.card for event in happened if event.event == "revealed"}
+    lost = [
+        {"seat": event.seat, "count": event.count, "card": cards[event.seat]}
+        for event in happened
+        if event.event == "lost"
+    ]
+    stand = events.losses_stand(happened)
+    return {"dealer": happened[0].seat, "lost": lost if stand else [], "tied": not stand}

@@ -110,7 +110,7 @@ class Terminal:
             case "replay":
                 self._replay()
             case "coach":
-                return table.set_coach(turn, on=not answer["coach"])
+                return self._switch_coach(turn, on=not answer["coach"])
             case "watch":
                 return table.watch(turn, "go")
             case "end":
@@ -121,11 +121,15 @@ class Terminal:
                 return table.act(turn, word)
         return None
 
+    def _switch_coach(self, turn: int, *, on: bool) -> JsonObject:
+        answer = self.table.set_coach(turn, on=on)
+        self._print(f"The coach is {'on' if on else 'silent'}.")
+        # What was told last has been read.
+        return {**answer, "frames": []}
+
     # Telling
 
     def _tell(self, answer: JsonObject) -> None:
-        if not answer["frames"]:
-            self._print(f"The coach is {'on' if answer['coach'] else 'silent'}.")
         if answer["advice"] is not None:
             self._print(f"Coach: {_advice(answer['advice'])}", style="cyan")
         if answer["unadvised"]:
@@ -136,10 +140,11 @@ class Terminal:
             self._print(frame["text"], style="bold" if frame["event"] == "round" else "")
             if frame["why"] is not None:
                 self._print(f"  {frame['why']}", style="dim")
-        if answer["results"] is None:
-            self._print("")
-            self._console.print(self._seats(answer))
-        else:
+        self._print("")
+        self._console.print(self._seats(answer))
+        if answer["view"]["pot"] is not None:
+            self._print(f"The pot: {answer['view']['pot']:g}")
+        if answer["results"] is not None:
             self._results(answer["results"])
 
     def _seats(self, answer: JsonObject) -> Grid:
@@ -154,12 +159,21 @@ class Terminal:
         return grid
 
     def _results(self, results: JsonObject) -> None:
-        costliest = results["costliest"]
-        if costliest:
-            self._print("")
-            self._print("Your costliest decisions:", style="bold")
-            for advice in costliest:
-                self._print(f"- {advice['when']}: {_advice(advice)}", style="cyan")
+        if results["payoffs"] is not None:
+            paid = zip(self.table.names, results["payoffs"], strict=True)
+            self._print(f"Payoffs: {', '.join(f'{name} {payoff:+g}' for name, payoff in paid)}")
+        if results["judged"]:
+            self._costliest(results)
+
+    def _costliest(self, results: JsonObject) -> None:
+        self._print("")
+        judged = f"Decisions: {results['decisions']}, judged by the coach: {results['judged']}"
+        if not results["costliest"]:
+            self._print(f"{judged}. None clearly cost you anything.", style="bold")
+            return
+        self._print(f"{judged}. The costliest:", style="bold")
+        for advice in results["costliest"]:
+            self._print(f"- {advice['when']}: {_advice(advice)}", style="cyan")
 
     def _help(self, answer: JsonObject) -> None:
         self._print("Do not be left with the lowest card. You can:")
@@ -182,8 +196,22 @@ class Terminal:
             self._print(f"- {sentence}")
 
     def _replay(self) -> None:
+        knew: list[list[str]] = [[] for _ in self.table.names]
         for step in self.table.replay():
             self._print(step["text"])
+            for viewer, name in enumerate(self.table.names):
+                before, knew[viewer] = knew[viewer], self._knew_of_others(step, viewer)
+                if not set(knew[viewer]) <= set(before):
+                    knows = "You know" if viewer == self.table.seat else f"{name} knows"
+                    self._print(f"  {knows}: {', '.join(knew[viewer])}", style="dim")
+
+    def _knew_of_others(self, step: JsonObject, viewer: int) -> list[str]:
+        """The cards that lie face down at others, and that a seat knew at a step."""
+        return [
+            f"{'you' if seat == self.table.seat else self.table.names[seat]} {_symbol(card)}"
+            for seat, card in enumerate(step["knew"][viewer])
+            if card is not None and seat != viewer and not step["view"]["seats"][seat]["shown"]
+        ]
 
     def _print(self, text: str, style: str = "") -> None:
         line = _coloured(text)

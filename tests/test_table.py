@@ -5,6 +5,8 @@ from __future__ import annotations
 import doctest
 import json
 import random
+import re
+import unicodedata
 from typing import Any
 
 import numpy as np
@@ -13,13 +15,14 @@ import pytest
 from differential import random_rules
 
 from cuckoo_env import records
+from cuckoo_env.evaluate import respond
 from cuckoo_env.events import Event
 from cuckoo_env.game import Game
 from cuckoo_env.observation import Layout
 from cuckoo_env.play import coach, frames, opponents, table
 from cuckoo_env.play.opponents import Opponent
-from cuckoo_env.play.table import RefusedError, Table, TableSettings, check_name
-from cuckoo_env.rules import AXES, PRESETS, Rules
+from cuckoo_env.play.table import RefusedError, Table, TableSettings, check_name, read_rules
+from cuckoo_env.rules import AXES, PRESETS, FinalTie, Rules, RulesError
 
 Snapshot = dict[str, Any]
 
@@ -113,25 +116,120 @@ def test_frames_tell_the_swap_the_reveal_and_why() -> None:
     assert king["view"]["stock"] == "Kd"
     assert [each["card"] for each in reveals] == ["9h", "2c", "9s"]
     assert lost["text"] == "Robin loses a life."
-    assert lost["why"] == "Robin held 2♣. The lowest rank held by anybody loses."
+    assert lost["why"] == "Robin alone held the lowest, 2♣."
+    assert all(each["stands"] for each in end)
     assert [seat["lives"] for seat in lost["view"]["seats"]] == [1, 2, 3]
     assert all(seat["shown"] for seat in lost["view"]["seats"])
 
 
-def test_a_final_tie_is_explained_and_its_lives_come_back() -> None:
-    game = Game.from_position(
-        "practice-table", dealer=2, lives=[1, 0, 1], deal=["2c", None, "2s"], stock="9d"
-    )
-    game.act("keep")
-    before = game.copy()
-    told = frames.frames(before, game, game.act("keep"), 0, ["Ann", "Robin", "Alex"])
+NAMES = ["Ann", "Robin", "Alex"]
+
+
+def reveal(rules: str, lives: list[int], deal: list[str | None]) -> list[dict[str, Any]]:
+    """What is told of a round in which everybody keeps, from the last decision on."""
+    game = Game.from_position(rules, dealer=2, lives=lives, deal=deal, stock="9d", seed=1)
+    told: list[dict[str, Any]] = []
+    while not any(each["event"] == "revealed" for each in told):
+        before = game.copy()
+        told = frames.frames(before, game, game.act("keep"), 0, NAMES)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("rules", "lives", "deal", "whys"),
+    [
+        ("cuckoo", [3, 3, 3], "2c 9h 9s", ["You alone held the lowest, 2♣."]),
+        ("cuckoo", [3, 3, 3], "2c 2h 9s", ["Two held the lowest, 2♣ and 2♥."] * 2),
+        ("onesies", [3, 3, 3], "9c 9h 2s", ["Alex alone held the lowest, 2♠: two lives."]),
+        (
+            "onesies",
+            [5, 2, 5],
+            "2c 2h 2s",
+            [
+                "Three held the lowest, 2♣, 2♥ and 2♠: three lives each.",
+                "Three held the lowest, 2♣, 2♥ and 2♠: three lives each. Robin had only two lives.",
+                "Three held the lowest, 2♣, 2♥ and 2♠: three lives each.",
+            ],
+        ),
+        ("pairs-safe", [3, 3, 3], "2c 2h 9s", ["Alex held the lowest that nobody shares, 9♠."]),
+        (
+            "chase-the-ace,ties=first",
+            [3, 3, 3],
+            "9c 2h 2s",
+            ["Two held the lowest, 2♥ and 2♠; the first in turn was Robin."],
+        ),
+    ],
+)
+def test_why_somebody_lost_is_told_of_this_reveal(
+    rules: str, lives: list[int], deal: str, whys: list[str]
+) -> None:
+    told = reveal(f"{rules},seats=3", lives, [*deal.split()])
+    assert [each["why"] for each in told if each["event"] == "lost"] == whys
+
+
+@pytest.mark.parametrize("rule", FinalTie)
+def test_lives_that_a_final_tie_leaves_are_never_shown_as_lost(rule: FinalTie) -> None:
+    told = reveal(f"chase-the-ace,seats=3,final_tie={rule}", [1, 1, 1], ["2c", "2h", "2s"])
+    lost = [each for each in told if each["event"] == "lost"]
+    are_lost = rule in {FinalTie.JOINT, FinalTie.CUT}
+    assert [each["stands"] for each in lost] == [are_lost] * 3
+    assert [each["text"] for each in lost[1:]] == [
+        f"{name} {'loses' if are_lost else 'would lose'} a life." for name in ("Robin", "Alex")
+    ]
+    assert [seat["lives"] for seat in lost[-1]["view"]["seats"]] == [int(not are_lost)] * 3
+    assert all(each["stands"] for each in told if each["event"] != "lost")
+
+
+def test_results_tell_a_final_tie_without_losses() -> None:
+    tied = 0
+    for seed in range(60):
+        seat = lay("standard,seats=2,lives=1", NAIVE, seed=seed)
+        answer = seat.snapshot()
+        while answer["phase"] == "decide":
+            answer = seat.act(answer["turn"], "keep")
+        *ties, last = answer["results"]["rounds"]
+        assert all(each["tied"] and not each["lost"] for each in ties)
+        assert not last["tied"]
+        assert len(last["lost"]) == 1
+        tied += len(ties)
+        undone = [step for step in seat.replay() if not step["stands"]]
+        assert len(undone) == 2 * len(ties)
+        assert all("would lose a life" in step["text"] for step in undone)
+    assert tied > 0
+
+
+@pytest.mark.parametrize(
+    ("rules", "pot", "pays"),
+    [
+        ("practice-table", None, False),
+        ("cuckoo,seats=3", None, False),
+        ("chase-the-ace,final_tie=carry", None, False),
+        ("one-round", None, True),
+        ("cuckoo,stake=2", 6, True),
+        ("chase-the-ace,final_tie=carry_stake", 3, True),
+    ],
+)
+def test_a_stake_is_told_only_where_it_is_played_for(
+    rules: str, pot: float | None, pays: bool
+) -> None:
+    answers = play_out(lay(rules))
+    assert answers[0]["view"]["pot"] == pot
+    assert all(("stake" in answer["rules"]["sentences"]) is pays for answer in answers)
+    payoffs = answers[-1]["results"]["payoffs"]
+    assert (payoffs is not None) is pays
+    if not pays:
+        assert not re.search(r"\b(stakes?|pot)\b", json.dumps(answers).replace('"pot": null', ""))
+
+
+def test_a_final_tie_is_explained_and_the_lives_stay() -> None:
+    told = reveal("practice-table", [1, 0, 1], ["2c", None, "2s"])
     (tie,) = (each for each in told if each["event"] == "final_tie")
     assert tie["why"] == (
         "If everyone still in would go out at once, they keep their lives and the next deal is played."
     )
     assert [seat["lives"] for seat in tie["view"]["seats"]] == [1, 0, 1]
     lost = [each for each in told if each["event"] == "lost"]
-    assert [seat["lives"] for seat in lost[-1]["view"]["seats"]] == [0, 0, 0]
+    assert [seat["lives"] for seat in lost[-1]["view"]["seats"]] == [1, 0, 1]
 
 
 def test_hints_say_with_whom_one_would_swap() -> None:
@@ -199,7 +297,7 @@ def test_every_preset_is_played_to_its_end(preset: str) -> None:
     answers = play_out(seat)
     results = answers[-1]["results"]
     assert results["winners"] or results["truncated"] or preset == "one-round"
-    assert abs(sum(results["payoffs"])) < 1e-9
+    assert abs(sum(results["payoffs"] or ())) < 1e-9
     assert all(answer["results"] is None for answer in answers[:-1])
     assert records.check(seat.record()) == seat.record()
 
@@ -410,6 +508,9 @@ def test_a_game_without_end_is_not_played_on(monkeypatch: pytest.MonkeyPatch) ->
         ("name", {"name": "A" * 25}),
         ("name", {"name": "Ann\n"}),
         ("name", {"name": "Ann\u202e"}),
+        ("name", {"name": "\u0308Ann"}),
+        ("name", {"name": "7\u0308"}),
+        ("name", {"name": "Ann \u0308"}),
     ],
 )
 def test_settings_are_refused_by_field(field: str, settings: dict[str, Any]) -> None:
@@ -420,8 +521,11 @@ def test_settings_are_refused_by_field(field: str, settings: dict[str, Any]) -> 
 
 
 def test_names_are_what_people_are_called() -> None:
-    for name in ("Ann", "Zoë", "O'Neill", "Jean-Luc 2", "Ωmega", "李"):
+    for name in ("Ann", "Zoë", "O'Neill", "Jean-Luc 2", "Ωmega", "李", "नीता", "Q̃ia"):
         assert check_name(name) == name
+    decomposed = unicodedata.normalize("NFD", "Zoë")
+    assert decomposed != "Zoë"
+    assert lay("practice-table", name=decomposed).names[0] == "Zoë"
 
 
 # ---- the coach
@@ -471,7 +575,7 @@ def test_sampled_advice_names_the_bot_that_one_goes_on_as() -> None:
 def test_the_coach_can_be_switched_off_and_on() -> None:
     seat = lay("practice-table", coach=True)
     quiet = seat.set_coach(0, on=False)
-    assert (quiet["coach"], quiet["frames"], quiet["turn"]) == (False, [], 1)
+    assert (quiet["coach"], quiet["turn"]) == (False, 1)
     assert seat.act(1, "keep")["advice"] is None
     seat.set_coach(2, on=True)
     while (answer := seat.snapshot())["phase"] == "decide":
@@ -480,7 +584,69 @@ def test_the_coach_can_be_switched_off_and_on() -> None:
     seat.set_coach(seat.turn, on=False)
     if answer["phase"] == "watch":
         answer = seat.watch(seat.turn, "end")
-    assert answer["results"]["costliest"] is None
+    results = answer["results"]
+    assert results["judged"] == results["decisions"] - 1
+    assert results["costliest"] is not None
+
+
+def test_where_nothing_was_judged_there_is_no_costliest_decision() -> None:
+    seat = lay("practice-table")
+    results = play_out(seat)[-1]["results"]
+    assert (results["judged"], results["costliest"]) == (0, None)
+    assert results["decisions"] > 0
+    seat.restart(seat.turn)
+    seat.act(seat.turn, "keep")
+    seat.set_coach(seat.turn, on=True)
+    again = play_out(seat)
+    counted = again[-1]["results"]
+    acted = sum(answer["phase"] == "decide" for answer in again)
+    assert (counted["judged"], counted["decisions"]) == (acted, acted + 1)
+
+
+def test_a_look_after_the_coach_was_switched_tells_the_same_frames() -> None:
+    seat = lay("practice-table", coach=True)
+    told = seat.act(0, "keep")["frames"]
+    assert told
+    seat.set_coach(1, on=False)
+    assert seat.snapshot()["frames"] == told
+
+
+def test_whoever_looks_does_not_wait_for_an_answer() -> None:
+    seat = lay("practice-table")
+    with seat._lock:
+        assert seat.snapshot()["turn"] == 0
+
+
+# ---- the rules
+
+
+def test_rules_are_called_as_they_were_chosen() -> None:
+    parsed = Rules.parse("onesies,seats=4")
+    for text, title in (("onesies,seats=4", "onesies, 4 seats"), ("", "onesies, 4 seats")):
+        assert lay(parsed, text=text).snapshot()["rules"]["title"] == title
+    chase = lay("chase-the-ace,seats=4", text="chase-the-ace,seats=4").snapshot()["rules"]
+    assert chase["title"] == "chase the ace, 4 seats"
+    assert Rules.parse(chase["text"]).first_dealer == 3
+    assert chase["sentences"]["first_dealer"] == "Robin 2 deals first."
+
+
+@pytest.mark.parametrize(
+    ("texts", "accepted"),
+    [
+        (["seats=1", "seats=11", "seats=60", "seats=x"], "2 to 10 at the practice table"),
+        (["lives=0", "lives=11", "lives=40000", "lives=x"], "1 to 10 at the practice table"),
+        (["stake=0", "stake=1e9", "stake=x"], "a number above 0, up to 1,000,000 at the practice"),
+    ],
+)
+def test_one_range_is_told_of_a_number(texts: list[str], accepted: str) -> None:
+    for text in texts:
+        with pytest.raises(RefusedError, match=f"is refused; accepted: {accepted}"):
+            read_rules(f"standard,{text}")
+
+
+def test_what_a_preset_seats_is_told_as_it_is() -> None:
+    with pytest.raises(RulesError, match="accepted: 3 with rules practice-table"):
+        read_rules("practice-table,seats=4")
 
 
 # ---- opponents
@@ -504,6 +670,59 @@ def test_files_are_named_without_their_folders() -> None:
     assert Opponent.of("/home/somebody/x").label == "x"
     assert Opponent.of("threshold:5").name == "Threshold 5"
     assert Opponent.of("equilibrium").name == "Equilibrium"
+
+
+def test_opponents_that_play_differently_are_called_differently() -> None:
+    specs = ["generalist", "policy:a/generalist", "table:a/generalist.npz", "policy:Robin", "robin"]
+    assert [Opponent.of(spec).name for spec in specs] == [
+        "Generalist",
+        "Generalist (policy)",
+        "Generalist (table)",
+        "Robin (policy)",
+        "Robin",
+    ]
+    twelve = Opponent.of("threshold:12")
+    assert opponents.names_of("Ann", 0, [twelve, twelve, ROBIN, ROBIN, twelve]) == (
+        "Ann", "Threshold 12", "Threshold 12 (2)", "Robin", "Robin 2", "Threshold 12 (3)",
+    )  # fmt: skip
+
+
+def test_who_cannot_play_is_told_in_a_sentence_without_solving_anything(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def solve(*_: Any) -> Any:
+        raise AssertionError("nothing is to be solved")
+
+    monkeypatch.setattr(respond, "best_response", solve)
+    monkeypatch.setattr(respond, "Match", solve)
+    three, five = (Rules.parse(f"cuckoo,seats={seats}") for seats in (3, 5))
+    told = {
+        spec: [opponents.unplayable(Opponent.of(spec), rules) for rules in (three, five)]
+        for spec in (
+            "robin",
+            "equilibrium",
+            "generalist",
+            "best-response:robin,alex",
+            "best-response:robin,alex,robin,equilibrium",
+            "ppo-practice",
+        )
+    }
+    assert told["robin"] == told["generalist"] == [None, None]
+    assert told["equilibrium"] == [
+        None, "Equilibrium comes with no solved table for these rules.",
+    ]  # fmt: skip
+    assert told["best-response:robin,alex"] == [
+        None, "Best response is made for a table of 3 seats.",
+    ]  # fmt: skip
+    assert told["best-response:robin,alex,robin,equilibrium"][1] == told["equilibrium"][1]
+    assert told["ppo-practice"][1] == (
+        "Ppo practice was trained for other rules, or for other numbers of seats."
+    )
+    large = Rules.parse("cuckoo,seats=6")
+    alone = Opponent.of("best-response:" + ",".join(["robin"] * 5))
+    assert opponents.unplayable(alone, large) == (
+        "Best response cannot be worked out at so large a table."
+    )
 
 
 class Watcher:
