@@ -610,8 +610,7 @@ def title(rules: Rules, text: str = "") -> str:
 
     Args:
         rules: the rules.
-        text: what somebody called them, whose preset is kept. The canonical text is nobody's own choice:
-            of it, and without any, the nearest preset is taken.
+        text: what somebody called them, whose preset is kept; without one the nearest is taken.
 
     Example:
         >>> title(Rules.parse("onesies,queen=redirects"))
@@ -619,16 +618,34 @@ def title(rules: Rules, text: str = "") -> str:
         >>> title(Rules.parse("cuckoo,lives=4"), "cuckoo,lives=4")
         'cuckoo, 4 lives'
     """
+    preset = _preset(rules, text)
+    words = [_in_words(rules, field) for field in _differing(rules, preset)]
+    return ", ".join([preset.replace("-", " "), *words])
+
+
+def exact_text(rules: Rules, text: str = "") -> str:
+    """The rules as text for :meth:`Rules.parse`, from the preset of :func:`title`.
+
+    Example:
+        >>> exact_text(Rules.parse("onesies,seats=4"))
+        'onesies,seats=4'
+    """
+    preset, values = _preset(rules, text), rules.fields()
+    settings = [f"{field}={_as_written(values[field])}" for field in _differing(rules, preset)]
+    return ",".join([preset, *settings])
+
+
+def _as_written(value: str | float | None) -> str:
+    return "none" if value is None else str(value).removesuffix(".0")
+
+
+def _preset(rules: Rules, text: str) -> str:
+    """The preset that a text names, or the one from which the rules differ least."""
     named = text.partition(",")[0].strip()
-    differing = {
-        name: _differing(rules, name)
-        for name, preset in PRESETS.items()
-        if preset.admits(rules.seats)
-    }
-    if named not in differing or text == str(rules):
-        named = min(differing, key=lambda name: (len(differing[name]), name != named))
-    words = [_in_words(rules, field) for field in differing[named]]
-    return ", ".join([named.replace("-", " "), *words])
+    if named in PRESETS:
+        return named
+    admitted = [name for name, preset in PRESETS.items() if preset.admits(rules.seats)]
+    return min(admitted, key=lambda name: len(_differing(rules, name)))
 
 
 def _differing(rules: Rules, preset: str) -> list[str]:

@@ -244,6 +244,7 @@ class Table:
         self._players = _players(self.names, self.seat, opponents)
         self._told_rules = {
             **_told_rules(self.rules),
+            "text": explain.exact_text(self.rules, settings.text),
             "title": explain.title(settings.rules, settings.text),
             "sentences": explain.sentences_at_table(self.rules, self.names, self.seat),
         }
@@ -514,7 +515,6 @@ def _players(
 def _told_rules(rules: Rules) -> JsonObject:
     """What is told of the rules at every table that plays them."""
     return {
-        "text": str(rules),
         "special": explain.special(rules),
         "together": explain.together(rules),
     }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import importlib.util
 import json
 import random
@@ -12,6 +13,7 @@ import subprocess
 import sys
 import threading
 import time
+import weakref
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from types import ModuleType
@@ -23,9 +25,11 @@ import pytest
 from cuckoo_env import records
 from cuckoo_env.cards import card_symbol, parse_card
 from cuckoo_env.game import Game
+from cuckoo_env.play import coach as coaching
 from cuckoo_env.play import lessons, server, table
 from cuckoo_env.play.menu import Menu
 from cuckoo_env.play.opponents import Opponent, read
+from cuckoo_env.play.prepared import Prepared
 from cuckoo_env.play.registry import Registry
 from cuckoo_env.play.table import RefusedError, Table
 from cuckoo_env.rules import AXES, PRESETS, Rules
@@ -291,7 +295,45 @@ def test_rules_are_explained(ann: Browser) -> None:
     assert told["text"] == "standard,seats=4,queen=redirects"
     assert told["special"] == ["queen", "final_tie", "first_dealer"]
     assert told["sentences"]["queen"].startswith("An asked queen is shown")
+    assert "stake" not in told["sentences"]
     assert told["reference"]["sections"]
+    assert told["title"] == "standard, 4 seats, queen redirects"
+    assert told["reference"]["title"] == f"Cuckoo: {told['title']}"
+
+
+def test_rules_keep_the_name_that_was_chosen(ann: Browser) -> None:
+    laid = ann.sit_down("onesies,seats=4")["rules"]
+    assert laid["title"] == ann.say("/api/explain", rules="onesies,seats=4")["title"]
+    assert laid["title"] == "onesies, 4 seats"
+    assert laid["sentences"]["first_dealer"].startswith("The first dealer is found by cutting")
+    named = ann.sit_down("cuckoo,seats=4", "robin", "alex", "naive")["rules"]["sentences"]
+    assert named["first_dealer"] == "Naive deals first."
+
+
+def test_who_cannot_play_some_rules_is_said_before_a_table_is_laid(ann: Browser) -> None:
+    found = ann.say("/api/explain", rules="standard,seats=5")["unplayable"]
+    offered = {each["spec"] for each in ann.look("/api/menu")["agents"]}
+    assert set(found) == {"equilibrium", "ppo-practice"}
+    assert set(found) <= offered
+    said = {"rules": "standard,seats=5", "name": "Ann", "coach": False}
+    for label in offered:
+        status = 400 if label in found else 201
+        ann.say("/api/tables", status, **said, opponents=[label])
+
+
+def test_a_run_of_the_server_is_told_from_another(ann: Browser) -> None:
+    clock = Clock()
+    registry = Registry(idle_seconds=60, clock=clock)
+    bob = Browser(registry)
+    bob.sit_down()
+    run = bob.look("/api/server")
+    assert set(run) == {"run"}
+    clock.now += 40
+    assert bob.look("/api/server") == run
+    clock.now += 40
+    # To ask for it is no use of a table.
+    assert refused(bob.look(bob.path, 404)) == "unknown-table"
+    assert ann.look("/api/server") != run
 
 
 def test_a_game_is_looked_at_again_recorded_and_started_again(ann: Browser) -> None:
@@ -404,6 +446,8 @@ def test_stale_doubled_and_illegal_messages_change_nothing(ann: Browser) -> None
         ("bad-request", 400, b'{"turn": 1e400, "action": "keep"}', "application/json"),
         ("bad-request", 400, b'{"turn": ' + b"9" * 5000 + b"}", "application/json"),
         ("bad-request", 400, b'{"turn": 0, "action": "keep", "x": "\\ud800"}', "application/json"),
+        ("bad-request", 400, b'{"turn": 0, "action": "\\ud800"}', "application/json"),
+        ("bad-request", 400, b'{"turn": 0, "action": "keep", "\\udfff": 0}', "application/json"),
     ],
 )
 def test_junk_is_refused(ann: Browser, code: str, status: int, body: bytes, kind: str) -> None:
@@ -434,14 +478,67 @@ def test_random_junk_never_breaks_the_server(ann: Browser) -> None:
     rng = random.Random(0)
     ann.sit_down()
     pieces = ["turn", "action", "keep", "seat", "<script>", "../..", "\x00", "policy:/etc/passwd"]
-    values: list[Any] = [*pieces, 0, 1, -1, 1.5, True, None, [], {}, [["x"]], 2**70]
+    halves = ["\ud800", "k\udfff", "\ud800" * 30]
+    numbers = [0, 1, -1, 1.5, 2**70, 10**4000, -(10**4000)]
+    values: list[Any] = [*pieces, *halves, *numbers, True, None, [], {}, [["x"]], "9" * 5000]
     paths = ["act", "watch", "restart", "coach", "", "record", "x"]
     for _ in range(300):
         message = {rng.choice(pieces): rng.choice(values) for _ in range(rng.randrange(4))}
-        answer = ann.http.post(f"{ann.path}/{rng.choice(paths)}", json=message)
-        assert 400 <= answer.status_code < 500
-        refused(answer.json())
+        refuse_junk(ann, f"{ann.path}/{rng.choice(paths)}", message)
+    # Fields that are right but for one value.
+    whole = {"turn": 0, "action": "keep", "how": "go", "on": True}
+    fields = {
+        "act": ("turn", "action"),
+        "watch": ("turn", "how"),
+        "coach": ("turn", "on"),
+        "restart": ("turn",),
+    }
+    for verb, names in fields.items():
+        for name in names:
+            for value in values:
+                right = {each: whole[each] for each in names}
+                # Not by equality: a truth is no number.
+                if repr(value) != repr(right[name]):
+                    refuse_junk(ann, f"{ann.path}/{verb}", {**right, name: value})
+    for value in [*pieces, *halves, "9" * 5000, "standard," + "9" * 900]:
+        refuse_junk(ann, "/api/explain", {"rules": value})
+        for field in ("rules", "opponents", "name"):
+            said = {"rules": "onesies", "opponents": ["robin"], "name": "A", "coach": False}
+            wrong = [value] if field == "opponents" else value
+            # A word is a name.
+            if field != "name" or not value.isalpha():
+                refuse_junk(ann, "/api/tables", {**said, field: wrong})
     assert ann.look(ann.path)["turn"] == 0
+
+
+def refuse_junk(browser: Browser, path: str, message: Any) -> None:
+    headers = {"Content-Type": "application/json"}
+    answer = browser.http.post(path, content=json.dumps(message).encode(), headers=headers)
+    assert 400 <= answer.status_code < 500, (path, message, answer.text)
+    refused(answer.json())
+
+
+@pytest.mark.parametrize("long", ["9" * 4000, "keep" * 1000, "threshold:" + "9" * 5000])
+def test_what_is_refused_is_told_in_short(ann: Browser, long: str) -> None:
+    ann.sit_down()
+    table = {"rules": "onesies", "opponents": ["robin"], "name": "A", "coach": False}
+    for path, message in [
+        (f"{ann.path}/act", {"turn": 0, "action": long}),
+        (f"{ann.path}/act", {"turn": 10**3999, "action": "keep"}),
+        (f"{ann.path}/restart", {"turn": 10**3999}),
+        (f"{ann.path}/act", {long: 0}),
+        (f"{ann.path}/watch", {"turn": 0, "how": long}),
+        ("/api/explain", {"rules": long[:900]}),
+        ("/api/explain", {"rules": f"standard,{long[:900]}"}),
+        ("/api/explain", {"rules": f"standard,lives={long[:900]}"}),
+        ("/api/tables", {**table, "rules": long}),
+        ("/api/tables", {**table, "name": long}),
+        ("/api/tables", {**table, "opponents": [long]}),
+    ]:
+        answer = ann.http.post(path, json=message)
+        assert refused(answer.json()) in {"stale", "illegal", "bad-request"}
+        assert long[:70] not in answer.text
+        assert "0" * 70 not in answer.text
 
 
 @pytest.mark.parametrize(
@@ -465,6 +562,10 @@ def test_random_junk_never_breaks_the_server(ann: Browser) -> None:
         ("opponents", ["policy:x"]),
         ("opponents", ["table:x"]),
         ("opponents", ["best-response:policy:x,robin"]),
+        ("opponents", ["best-response:robin"]),
+        ("opponents", ["ppo-practice:x"]),
+        ("opponents", ["threshold:" + "9" * 5000]),
+        ("opponents", ["threshold:\uff11"]),
         ("name", "<script>alert(1)</script>"),
         ("name", "<img src=x onerror=alert(1)>"),
         ("name", ""),
@@ -477,6 +578,9 @@ def test_a_table_is_laid_only_as_offered(ann: Browser, field: str, value: Any) -
     said = {"rules": "practice-table", "opponents": ["robin", "alex"], "name": "A", "coach": False}
     answer = ann.say("/api/tables", 400, **{**said, field: value})
     assert refused(answer) == "bad-request"
+    # No form is told that clients may not use.
+    assert "FILE" not in answer["error"]["message"]
+    assert "PATH" not in answer["error"]["message"]
     assert len(ann.registry) == 0
 
 
@@ -588,6 +692,93 @@ def test_there_is_room_for_so_many_tables_only() -> None:
     clock.now += 61
     ann.sit_down()
     assert len(registry) == 1
+
+
+def test_a_server_that_nobody_asks_lets_idle_tables_go(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(server, "SWEEP_SECONDS", 0.001)
+    clock = Clock()
+    registry = Registry(idle_seconds=60, clock=clock)
+    Browser(registry).sit_down()
+    (kept,) = registry._tables.values()
+    forgotten = weakref.ref(kept.table)
+    del kept
+
+    async def run() -> None:
+        to_app: asyncio.Queue[Answer] = asyncio.Queue()
+        from_app: asyncio.Queue[Any] = asyncio.Queue()
+        running = asyncio.create_task(
+            app(registry)({"type": "lifespan", "state": {}}, to_app.get, from_app.put)
+        )
+        await to_app.put({"type": "lifespan.startup"})
+        assert (await from_app.get())["type"] == "lifespan.startup.complete"
+        await asyncio.sleep(0.01)
+        assert len(registry._tables) == 1
+        clock.now += 61
+        while registry._tables:
+            await asyncio.sleep(0.001)
+        await to_app.put({"type": "lifespan.shutdown"})
+        await running
+        await asyncio.sleep(0)
+        assert not [task for task in asyncio.all_tasks() if "sweep" in repr(task.get_coro())]
+
+    asyncio.run(asyncio.wait_for(run(), 60))
+    gc.collect()
+    assert forgotten() is None
+
+
+def test_who_waits_for_the_coach_keeps_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_go_on, waiting = threading.Event(), threading.Semaphore(0)
+    many = 3 * server.AT_WORK
+
+    class Slow(coaching.Solved):
+        def __init__(self, *arguments: Any) -> None:
+            may_go_on.wait(60)
+            super().__init__(*arguments)
+
+    def worth(coach: coaching.Coach, *arguments: Any) -> Any:
+        waiting.release()
+        return plain_worth(coach, *arguments)
+
+    plain_worth = coaching.Coach._worth
+    monkeypatch.setattr(coaching, "Solved", Slow)
+    monkeypatch.setattr(coaching.Coach, "_worth", worth)
+    monkeypatch.setattr(coaching, "PATIENCE", 300)
+    monkeypatch.setattr(coaching, "_prepared", Prepared())
+    registry = Registry()
+    browsers = [Browser(registry) for _ in range(many)]
+    for each in browsers:
+        each.sit_down("one-round,seats=2", coach=True)
+    quiet = Browser(registry)
+    quiet.sit_down()
+
+    async def all_wait() -> None:
+        for _ in range(many):
+            while not waiting.acquire(blocking=False):
+                await asyncio.sleep(0.001)
+
+    async def ask() -> list[httpx.Response]:
+        transport = httpx.ASGITransport(app=app(registry))
+        async with httpx.AsyncClient(transport=transport, base_url=HERE, timeout=600) as http:
+            said = {"turn": 0, "action": "keep"}
+            answers = [
+                asyncio.create_task(http.post(f"{each.path}/act", json=said)) for each in browsers
+            ]
+            await all_wait()
+            others = [
+                await http.get("/api/menu"),
+                await http.get(browsers[0].path),
+                await http.post(f"{quiet.path}/act", json=said),
+            ]
+            assert [other.status_code for other in others] == [200] * 3
+            assert not any(answer.done() for answer in answers)
+            may_go_on.set()
+            return list(await asyncio.gather(*answers))
+
+    try:
+        answers = asyncio.run(asyncio.wait_for(ask(), 120))
+    finally:
+        may_go_on.set()
+    assert all(answer.json()["advice"]["exact"] for answer in answers)
 
 
 MEMORY = """
@@ -826,5 +1017,5 @@ def test_a_missing_extra_is_told_in_one_line(
 
 
 def test_refusals_name_a_field() -> None:
-    with pytest.raises(RefusedError, match=r"^seats: 11 is refused; accepted: at most 10 at"):
+    with pytest.raises(RefusedError, match=r"^seats: 11 is refused; accepted: 2 to 10 at"):
         table.check_size(Rules(seats=11))
