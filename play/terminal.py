@@ -167,11 +167,12 @@ class Terminal:
 
     def _costliest(self, results: JsonObject) -> None:
         self._print("")
-        judged = f"Decisions: {results['decisions']}, judged by the coach: {results['judged']}"
+        judged = f"The coach judged {results['judged']} of {results['decisions']} decisions."
         if not results["costliest"]:
-            self._print(f"{judged}. None clearly cost you anything.", style="bold")
+            self._print(f"{judged} None clearly cost you anything.")
             return
-        self._print(f"{judged}. The costliest:", style="bold")
+        self._print(judged)
+        self._print("Your costliest decisions:", style="bold")
         for advice in results["costliest"]:
             self._print(f"- {advice['when']}: {_advice(advice)}", style="cyan")
 
@@ -191,7 +192,7 @@ class Terminal:
 
     def _rules(self, answer: JsonObject) -> None:
         rules = answer["rules"]
-        self._print(rules["text"], style="bold")
+        self._print(rules["title"], style="bold")
         for sentence in [*rules["sentences"].values(), *rules["together"]]:
             self._print(f"- {sentence}")
 

@@ -78,8 +78,31 @@ def test_help_teaches_the_choices_and_the_rules() -> None:
     assert f"keep: {ACTIONS['keep']}" in told
     assert f"swap: {ACTIONS['swap']}" in told
     assert ACTIONS["pay"] not in told
-    for sentence in sentences(Rules.parse("practice-table")).values():
-        assert f"- {sentence}" in told
+    told_of_rules = told[told.index("practice table") :]
+    rules = Rules.parse("practice-table")
+    said = {**sentences(rules), "first_dealer": "Alex deals first."}
+    stake = said.pop("stake")
+    for sentence in said.values():
+        assert f"- {sentence}" in told_of_rules
+    assert stake not in told
+
+
+@pytest.mark.parametrize(
+    ("rules", "pot"), [("cuckoo,stake=2,seats=3", "The pot: 6"), ("one-round", None)]
+)
+def test_stakes_are_told_where_they_are_played_for(rules: str, pot: str | None) -> None:
+    told, _ = played(rules, Typist(["rules"]))
+    assert ("The pot: " in told) is (pot is not None)
+    assert pot is None or pot in told
+    assert f"- {sentences(Rules.parse(rules))['stake']}" in told
+    (payoffs,) = re.findall(r"Payoffs: You (\S+), Robin (\S+), Alex (\S+)", told)
+    assert sum(map(float, payoffs)) == pytest.approx(0)
+
+
+def test_nothing_is_told_of_stakes_where_nobody_plays_for_them() -> None:
+    for rules in ("practice-table", "cuckoo", "chase-the-ace,final_tie=carry"):
+        told, _ = played(rules, Typist(["help", "rules"]))
+        assert not re.search(r"\b(pot|stakes?|payoffs?)\b", told, re.IGNORECASE)
 
 
 def test_response_turns_say_what_they_mean() -> None:
@@ -136,6 +159,15 @@ def test_the_costliest_decisions_come_last() -> None:
     told, _ = played(coach=True, seed=3)
     assert told.rindex("Your costliest decisions:") > told.rindex("wins.")
     assert 1 <= told.count("\n- Round ") <= 3
+    (judged, decisions) = re.findall(r"The coach judged (\d+) of (\d+) decisions", told)[0]
+    assert judged == decisions == str(told.count("\nCoach: "))
+
+
+def test_the_last_screen_shows_everybodys_lives() -> None:
+    told, _ = played(seed=3)
+    last = told[told.rindex("wins.") :]
+    assert re.search(r"\w+ +●[●○]{2} ", last)
+    assert last.count("○○○") == 2
 
 
 def test_who_is_out_may_watch_on_end_or_restart() -> None:
@@ -150,6 +182,17 @@ def test_a_finished_game_can_be_replayed_and_played_again() -> None:
     assert told.count("A new round: ") == 3
     assert re.search(r"Robin gets [\dAJQK]+[♣♦♥♠]\.", told)
     assert len(who.prompts) == 4
+
+
+def test_the_replay_says_what_each_seat_knew_of_others() -> None:
+    told, _ = played("one-round", Typist(["swap", "replay", "quit"]))
+    again = told[told.rindex("A new round: ") :]
+    mine, theirs = re.findall(r"You swap with Robin, (\S+) for (\S+)\.", again)[0]
+    swap = again[again.index("You swap") :].splitlines()
+    assert swap[1:3] == [f"  You know: Robin {mine}", f"  Robin knows: you {theirs}"]
+    # What lies open for all is known to all, and not told again.
+    reveal = again[again.index("You reveal") :]
+    assert "know" not in reveal
 
 
 def test_a_terminal_gets_colours_and_others_do_not() -> None:
