@@ -5,6 +5,12 @@ action, watch on, restart, the coach on or off); each answer is a *snapshot*, pl
 has happened since the last message as frames (:mod:`cuckoo_env.play.frames`), the table now, and
 what may be done. A snapshot holds what the person's seat may see, and nothing else: no hidden card, no
 stock, no seed. A message that is refused changes nothing.
+
+At the end a snapshot has ``results``: ``winners``; ``payoffs``, None where no stake is played for;
+``truncated``; ``rounds``, each with its ``dealer``, who ``lost`` how many lives with which card, and
+``tied``, whether it was a final tie that left all lives as they were; ``decisions``, how many the person
+took; ``judged``, how many of them the coach judged; and ``costliest``, advice on those that cost most, None
+where none was judged.
 """
 
 from __future__ import annotations

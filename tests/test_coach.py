@@ -10,6 +10,7 @@ import time
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -32,10 +33,11 @@ from cuckoo_env.game import Game, IllegalActionError
 from cuckoo_env.observation import Layout
 from cuckoo_env.play import coach as coaching
 from cuckoo_env.play import solved as solving
-from cuckoo_env.play.coach import Advice, Coach, ImpossibleError, costliest
+from cuckoo_env.play.coach import PATIENCE, Advice, Coach, ImpossibleError, costliest
 from cuckoo_env.play.prepared import Prepared
 from cuckoo_env.play.sampled import Sampled
 from cuckoo_env.play.solved import Solved, is_quick, is_small
+from cuckoo_env.play.table import MOST_LIVES
 from cuckoo_env.rules import PRESETS, Rules
 
 PRACTICE = Rules.parse("practice-table")
@@ -540,6 +542,24 @@ def test_where_the_samples_cannot_tell_the_coach_says_so() -> None:
         assert advice.why.startswith("Too close to tell") is (lead < 2 * advice.error)
         told.add(advice.why.startswith("Too close to tell"))
     assert True in told
+
+
+def test_the_documentation_says_at_which_tables_figures_are_exact() -> None:
+    page = (Path(__file__).parents[1] / "docs" / "table.md").read_text(encoding="utf-8")
+    said = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
+    found = [[seats, *(most_lives(seats, **axes) for axes in AXES_TOLD)] for seats in range(2, 11)]
+    assert [[*map(int, row)] for row in said] == [row for row in found if any(row[1:])]
+    assert f"at most {['no', 'one', 'two', 'three', 'four', 'five'][int(PATIENCE)]} seconds" in page
+
+
+AXES_TOLD = ({}, {"jack": "may_block"}, {"refusal": "fee"})
+
+
+def most_lives(seats: int, **axes: str) -> int:
+    """The most lives with which a table is small enough."""
+    lives = [each for each in range(1, MOST_LIVES + 1)
+             if is_small(Rules(seats=seats, lives=each, **axes))]  # fmt: skip
+    return max(lives, default=0)
 
 
 def test_a_position_beyond_the_rules_is_sampled_also_at_a_small_table() -> None:
