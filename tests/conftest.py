@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import importlib
 import os
+import sys
 
 import pytest
 from hypothesis import settings
@@ -14,6 +16,14 @@ settings.register_profile("ci", deadline=None, print_blob=True, derandomize=True
 # As the command line does: torch's threads must not spin beside a busy core.
 os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 settings.load_profile("ci" if os.environ.get("CI") else "default")
+
+
+@pytest.fixture(autouse=True)
+def _the_coach_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Advice is exact wherever it can be, however busy the machine is."""
+    if "cuckoo_env.play.table" in sys.modules:
+        coach = importlib.import_module("cuckoo_env.play.coach")
+        monkeypatch.setattr(coach, "PATIENCE", 600.0)
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

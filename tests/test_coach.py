@@ -549,7 +549,7 @@ def test_the_documentation_says_at_which_tables_figures_are_exact() -> None:
     said = re.findall(r"^\| (\d+) \| (\d+) \| (\d+) \| (\d+) \|$", page, re.MULTILINE)
     found = [[seats, *(most_lives(seats, **axes) for axes in AXES_TOLD)] for seats in range(2, 11)]
     assert [[*map(int, row)] for row in said] == [row for row in found if any(row[1:])]
-    assert f"at most {['no', 'one', 'two', 'three', 'four', 'five'][int(PATIENCE)]} seconds" in page
+    assert f"at most {PATIENCE:g} seconds" in page
 
 
 AXES_TOLD = ({}, {"jack": "may_block"}, {"refusal": "fee"})
@@ -772,12 +772,18 @@ def test_who_has_waited_long_enough_gets_sampled_advice(monkeypatch: pytest.Monk
 
 
 def test_who_waits_for_what_is_dropped_gets_sampled_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    kept, may_go_on = Prepared(most=1), threading.Event()
+    kept, began, may_go_on = Prepared(most=1), threading.Event(), threading.Event()
     monkeypatch.setattr(coaching, "_prepared", kept)
-    kept.get("busy", lambda: may_go_on.wait(60) and Weighed(1))
+
+    def keep_busy() -> Weighed:
+        began.set()
+        may_go_on.wait(60)
+        return Weighed(1)
+
+    kept.get("busy", keep_busy)
+    began.wait(60)
     coach = Coach(Rules.parse("one-round,seats=2"), {1: Stranger()}, 0)
     game = Game.from_position(coach.rules, dealer=1, lives=[3, 3], deal=["7c", "9h"])
-    monkeypatch.setattr(coaching, "PATIENCE", 60)
     promise = coach._promise()
     kept.get("another", lambda: Weighed(1))
     assert promise.cancelled()
