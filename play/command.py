@@ -51,7 +51,7 @@ def table(
     from cuckoo_env.play.menu import Menu  # noqa: PLC0415
 
     parsed = read_rules(rules)
-    menu = Menu(parsed, _lineup(against, parsed), policies)
+    menu = Menu(parsed, _lineup(against, parsed), policies, rules)
     menu.check_files()
     listener = server.listen(host, port)
     address = server.address_of(listener)

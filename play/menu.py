@@ -30,7 +30,11 @@ class Menu:
     """
 
     def __init__(
-        self, rules: Rules, opponents: Sequence[Opponent], policies: Sequence[str] = ()
+        self,
+        rules: Rules,
+        opponents: Sequence[Opponent],
+        policies: Sequence[str] = (),
+        text: str = "",
     ) -> None:
         """Draw up the menu.
 
@@ -38,8 +42,10 @@ class Menu:
             rules: the rule set to offer first.
             opponents: the line-up to offer first.
             policies: trained policies to offer beside the bots, as run folders or files.
+            text: what the rules were called by whoever chose them; "" if nobody did.
         """
         self.rules, self.opponents = rules, tuple(opponents)
+        self._text = explain.exact_text(rules, text)
         chosen = [*opponents, *(Opponent.of(f"policy:{path}") for path in policies)]
         every = [Opponent.of(name) for name in agents.BOTS]
         self.offered = {each.label: each for each in [*every, *chosen]}
@@ -66,7 +72,7 @@ class Menu:
             ],
             "lessons": lessons.lessons(),
             "defaults": {
-                "rules": str(self.rules),
+                "rules": self._text,
                 "opponents": [each.label for each in self.opponents],
                 "name": "You",
                 "coach": True,

@@ -93,7 +93,7 @@ def read(against: str, rules: Rules, seat: int) -> tuple[Opponent, ...]:
     return tuple(Opponent.of(agent.name) for agent in agents.fill(against, rules, seat))
 
 
-@functools.lru_cache(maxsize=256)
+@functools.lru_cache(maxsize=64)
 def seated(rules: Rules, specs: tuple[str, ...], seat: int) -> tuple[Agent, ...]:
     """The agents in all seats but a person's, ascending; tables with the same line-up share them.
 

@@ -164,6 +164,10 @@ def test_ties(name: str, losers: list[list[str]]) -> None:
 def test_a_tie_for_everybodys_last_life_is_replayed_and_one_that_leaves_somebody_is_not() -> None:
     told = steps("last-lives")
     tie = next(at for at, step in enumerate(told) if step["event"] == "final_tie")
+    for step in told[:tie]:
+        assert [seat["lives"] for seat in step["view"]["seats"]] == [1, 1, 1]
+        assert step["stands"] is (step["event"] != "lost")
+    assert told[tie - 1]["text"] == "Alex would lose a life."
     assert "next deal is played" in told[tie]["why"]
     after = told[tie + 1]
     assert after["event"] == "dealt"

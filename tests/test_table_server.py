@@ -23,6 +23,7 @@ import httpx
 import pytest
 
 from cuckoo_env import records
+from cuckoo_env.agents import policy
 from cuckoo_env.cards import card_symbol, parse_card
 from cuckoo_env.game import Game
 from cuckoo_env.play import coach as coaching
@@ -364,6 +365,20 @@ def test_a_policy_is_named_by_its_folder_only(tmp_path: Path) -> None:
     assert answer.status_code == 400
     assert "short" in answer.text
     assert "secret-folder" not in answer.text + http.get("/api/menu").text
+
+
+def test_the_rules_that_are_offered_first_keep_their_preset() -> None:
+    text = "chase-the-ace,seats=4"
+    menu = Menu(Rules.parse(text), (Opponent.of("robin"),), text=text)
+    assert menu.plain()["defaults"]["rules"] == text
+
+
+def test_agents_in_the_menu_have_names_of_their_own() -> None:
+    shipped = [str(policy.SHIPPED / name) for name in ("generalist", "ppo-practice")]
+    offered = Menu(PRACTICE, (Opponent.of("robin"),), shipped).plain()["agents"]
+    names = [each["name"] for each in offered]
+    assert {"Generalist", "Generalist (policy)", "Ppo practice (policy)"} <= set(names)
+    assert len(set(names)) == len(names)
 
 
 def test_two_files_of_one_name_are_refused() -> None:
