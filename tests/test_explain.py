@@ -1,6 +1,7 @@
 """Rule sets in plain sentences: complete, distinct, and true where the engine can tell."""
 
 import dataclasses
+import doctest
 import itertools
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from cuckoo_env import explain
 from cuckoo_env.agents import lineup
 from cuckoo_env.evaluate import play
 from cuckoo_env.explain import (
@@ -145,6 +147,12 @@ def test_the_exact_text_keeps_the_preset_and_means_the_same(rules: Rules, preset
     assert text.startswith(preset)
     assert Rules.parse(text) == rules
     assert title(rules, text) == title(rules, preset)
+
+
+def test_the_examples_in_the_documentation_hold() -> None:
+    done = doctest.testmod(explain)
+    assert done.attempted > 3
+    assert done.failed == 0
 
 
 def outcome(text: str, seats: int) -> np.ndarray:
