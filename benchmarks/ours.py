@@ -34,7 +34,7 @@ _SMALLEST_SHARED: Final = 4096
 """Smaller batches are not worth a second thread."""
 _TABLES: Final = (3, 10, 26)
 _TABLE_SIZES: Final = (2048, 4096, 16384)
-"""Observations of 26 seats fill the caches eight times as fast as those of three: each has its own best size."""
+"""Observations of 26 seats fill the caches eight times as fast as those of three: each has its best size."""
 _MEASURED_GAMES: Final = 16384
 _TRAINING: Final = 15
 """Training lasts so many times as long as other repetitions, for it takes turns between its parts."""
