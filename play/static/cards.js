@@ -36,11 +36,11 @@ export function cardSymbol(card) {
   return (card[0] === "T" ? "10" : card[0]) + { c: "♣", d: "♦", h: "♥", s: "♠" }[card[1]];
 }
 
-/** The picture of a card; null is a card that lies face down. */
-export function drawCard(card, { large = false, label = null } = {}) {
+/** The picture of a card; null is a card that lies face down, and `peeked` one that one knows all the same. */
+export function drawCard(card, { large = false, peeked = false, label = null } = {}) {
   const name = label ?? (card ? cardName(card) : "a card, face down");
   const picture = s("svg", {
-    class: `card ${card ? "card-open" : "card-down"}`,
+    class: `card ${card && !peeked ? "card-open" : "card-down"}`,
     viewBox: "0 0 100 140", role: "img", "aria-label": name, focusable: "false",
     "data-card": card ?? "",
   });
@@ -48,7 +48,8 @@ export function drawCard(card, { large = false, label = null } = {}) {
   if (!card) picture.append(...backOf());
   else {
     picture.classList.add("dh".includes(card[1]) ? "card-red" : "card-black");
-    picture.append(...(large ? largeFace(card) : smallFace(card)));
+    if (peeked) picture.append(...backOf(), ...peekedFace(card));
+    else picture.append(...(large ? largeFace(card) : smallFace(card)));
   }
   return picture;
 }
@@ -112,6 +113,15 @@ function court(card) {
     s("use", { class: "court-mark", href: `#${COURT[card[0]]}`, x: 33, y: 24, width: 34, height: 23 }),
     s("text", { class: "court-letter", x: 50, y: 86, "text-anchor": "middle" }, card[0]),
     pip(card, 50, 107, 20),
+  ];
+}
+
+/** On the back of a card: what one has seen of its face. */
+function peekedFace(card) {
+  return [
+    s("rect", { class: "card-paper peeked", x: 15, y: 26, width: 70, height: 88, rx: 12 }),
+    s("text", { class: "card-peeked", x: 50, y: 73, "text-anchor": "middle" }, rankText(card)),
+    pip(card, 50, 93, 28),
   ];
 }
 

@@ -16,11 +16,13 @@ const QUIET = new Set(["waiting"]);
 export class Stage {
   /**
    * @param {{seat: number, name: string, you: boolean}[]} players everybody at the table.
-   * @param {{you: number|null, label: string}} options whose side of the table is nearest.
+   * @param {{you: number|null, label: string, looker: number|null}} options whose side of the table
+   * is nearest, and who looks: a seat's own card is never drawn face down to itself.
    */
-  constructor(players, { you = null, label = "The table" } = {}) {
+  constructor(players, { you = null, label = "The table", looker = you } = {}) {
     this.players = players;
     this.you = you;
+    this.looker = looker;
     this.view = null;
     this.seats = players.map((player) => this.#makeSeat(player));
     this.dealerButton = h("div", { class: "dealer-button", "aria-hidden": "true" },
@@ -32,8 +34,7 @@ export class Stage {
       h("div", { class: "felt", "aria-hidden": "true" }),
       this.arrows,
       h("div", { class: "middle" }, this.sign, this.stock),
-      h("ol", { class: "seats" }, this.seats.map((seat) => seat.element)),
-      this.dealerButton);
+      h("ol", { class: "seats" }, this.seats.map((seat) => seat.element)));
     new ResizeObserver(() => this.#layOut()).observe(this.element);
   }
 
@@ -48,8 +49,7 @@ export class Stage {
       h("div", { class: "plaque" },
         h("span", { class: "seat-name", title: player.name }, player.name,
           you && player.name !== "You" ? spoken(" (you)") : null),
-        " ", lives, " ", note),
-      place);
+        spoken(", "), lives, note, place));
     return { element, card, lives, note, place };
   }
 
@@ -60,38 +60,40 @@ export class Stage {
     const before = this.view;
     this.view = view;
     const from = frame && mayMove() ? this.#cardPlaces() : null;
-    view.seats.forEach((seat, at) => this.#drawSeat(at, seat, view, before));
+    view.seats.forEach((seat, at) => this.#drawSeat(at, seat, view, before, frame));
     this.#drawStock(view, frame);
     this.#drawOrder(view);
-    this.sign.textContent = `Round ${view.round}${view.trading ? "" : ", no more trading"}`;
+    this.sign.textContent = signOf(view);
     this.#layOut();
+    this.#passDealer(view.dealer, frame);
     if (from) this.#animate(frame, from);
   }
 
-  #drawSeat(at, seat, view, before) {
+  #drawSeat(at, seat, view, before, frame) {
     const { element, card, lives, note } = this.seats[at];
     element.classList.toggle("seat-acts", view.acts === at);
     element.classList.toggle("seat-out", !seat.in);
-    element.classList.toggle("seat-knows", seat.known && at !== this.you);
     const was = before?.seats[at];
     if (!was || was.card !== seat.card || was.holds !== seat.holds || was.shown !== seat.shown
-        || was.in !== seat.in || !card.firstChild) {
+        || was.known !== seat.known || was.in !== seat.in || !card.firstChild) {
       card.replaceChildren(this.#cardOf(at, seat));
     }
     if (!was || was.lives !== seat.lives || was.max_lives !== seat.max_lives) {
-      lives.replaceChildren(...drawLives(seat, was ? was.lives - seat.lives : 0));
+      lives.replaceChildren(...drawLives(seat, was && frame ? was.lives - seat.lives : 0));
     }
-    note.textContent = noteOf(at, seat, view);
+    const said = noteOf(at, seat, view);
+    note.replaceChildren(...(said ? [spoken(", "), said] : []));
   }
 
   #cardOf(at, seat) {
     const large = at === this.you;
     if (!seat.holds) return drawNoCard(seat.in ? "no card" : "out of the game");
     if (!seat.card) return drawCard(null);
+    const peeked = seat.known && at !== this.looker;
     let label = cardName(seat.card);
     if (seat.shown) label += ", open";
-    else if (at !== this.you) label += seat.known ? ", face down, but known" : ", face down";
-    return drawCard(seat.card, { large, label });
+    else if (at !== this.looker) label += peeked ? ", face down, but known" : ", face down";
+    return drawCard(seat.card, { large, peeked, label });
   }
 
   #drawStock(view, frame) {
@@ -112,7 +114,7 @@ export class Stage {
       const turn = order.indexOf(seat);
       place.hidden = turn < 0;
       place.replaceChildren(
-        spoken(turn < 0 ? "" : placeInWords(turn, order.length, seat === view.dealer)),
+        spoken(turn < 0 ? "" : `, ${placeInWords(turn, order.length, seat === view.dealer)}`),
         h("span", { "aria-hidden": "true" }, String(turn + 1)));
     });
   }
@@ -124,8 +126,6 @@ export class Stage {
     const [rx, ry, gap] = ["--rx", "--ry", "--gap"].map((name) => Number(style.getPropertyValue(name)));
     this.angles = spread(this.players.length, rx * width, ry * height, gap);
     this.seats.forEach(({ element }, at) => this.#place(element, this.#angleOf(at)));
-    this.#place(this.dealerButton, this.#angleOf(this.view.dealer));
-    this.dealerButton.classList.toggle("dealer-near", this.view.dealer === this.you);
     const place = (angle) => {
       const { x, y } = onOval(angle, 0.66);
       return [width * (0.5 + x * rx), height * (0.47 + y * ry)];
@@ -135,6 +135,8 @@ export class Stage {
 
   #place(element, angle) {
     const { x, y } = onOval(angle, 1);
+    // What stands beside a card stands on its inner side.
+    element.classList.toggle("seat-right", x > 0.1);
     element.style.setProperty("--x", x);
     element.style.setProperty("--y", y);
   }
@@ -143,6 +145,15 @@ export class Stage {
   #angleOf(seat) {
     const seats = this.players.length;
     return this.angles[(seat - (this.you ?? 0) + seats) % seats];
+  }
+
+  /** The button lies at the dealer's card, and slides there when the deal passes on. */
+  #passDealer(dealer, frame) {
+    const from = this.dealerButton.getBoundingClientRect();
+    const { element } = this.seats[dealer];
+    if (this.dealerButton.parentElement === element) return;
+    element.append(this.dealerButton);
+    if (frame && mayMove()) travel(this.dealerButton, from, 700);
   }
 
   /** An arc from each seat to the one that plays after it. */
@@ -155,9 +166,14 @@ export class Stage {
       const way = clockwise ? this.#ahead(one, two) : this.#ahead(one, two) - 360;
       return s("path", {
         class: `arrow${this.#isBehind(one) ? " arrow-done" : ""}`,
-        d: arc(this.#angleOf(one), way, place),
+        d: arc(this.#angleOf(one), way, place, [this.#trimAt(one), this.#trimAt(two)]),
       });
     }));
+  }
+
+  /** How much of the way an arrow keeps from a seat: more from the nearest, whose card is large. */
+  #trimAt(seat) {
+    return seat === this.you && this.players.length > 4 ? 0.5 : 0.26;
   }
 
   #isBehind(seat) {
@@ -243,9 +259,9 @@ function onOval(angle, reach) {
 }
 
 /** A path along the oval with a head at its end, not quite from seat to seat. */
-function arc(start, way, place) {
-  const [trim, steps] = [0.26, 20];
-  const at = (part) => start + way * (trim + (1 - 2 * trim) * part);
+function arc(start, way, place, [from, to]) {
+  const steps = 20;
+  const at = (part) => start + way * (from + (1 - from - to) * part);
   const points = Array.from({ length: steps + 1 }, (_, step) => place(at(step / steps)));
   const [[x0, y0], [x1, y1]] = [points.at(-2), points.at(-1)];
   const turn = Math.atan2(y1 - y0, x1 - x0);
@@ -290,6 +306,11 @@ function noteOf(at, seat, view) {
   if (!seat.in) return "out";
   if (view.acts === at) return view.turn === at ? "to play" : "to answer";
   return QUIET.has(seat.outcome) ? "" : seat.outcome;
+}
+
+function signOf({ round, trading, pot }) {
+  return [`Round ${round}`, pot === null ? null : `pot ${pot}`, trading ? null : "no more trading"]
+    .filter(Boolean).join(", ");
 }
 
 function placeInWords(turn, seats, deals) {
