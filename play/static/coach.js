@@ -52,7 +52,7 @@ export function drawSureness(advice) {
 
 export function drawAdvice(advice) {
   return h("div", { class: "advice", "data-exact": String(advice.exact), "data-cost": advice.cost },
-    drawVerdict(advice), drawWorths(advice), h("p", { class: "advice-why" }, advice.why),
+    h("p", { class: "advice-when" }, advice.when), drawVerdict(advice), drawWorths(advice), h("p", { class: "advice-why" }, advice.why),
     drawSureness(advice));
 }
 
@@ -62,9 +62,17 @@ export function drawNoAdvice() {
     + "opponents would have played as they did.");
 }
 
-/** The decisions that cost most, worst first. */
-export function drawCostliest(decisions) {
-  if (!decisions.length) return h("p", {}, "No decision of yours clearly cost anything: well played.");
+/** The decisions that cost most, worst first, and of how many the coach can say so. */
+export function drawCostliest({ judged, decisions, costliest }) {
+  if (!judged) return h("p", {}, "The coach judged none of your decisions.");
+  const part = judged < decisions
+    ? h("p", { class: "hint" }, `The coach judged ${judged} of your ${decisions} decisions.`) : null;
+  return [part, costliest.length ? drawDecisions(costliest) : h("p", {}, part
+    ? "None of these clearly cost anything."
+    : "No decision of yours clearly cost anything: well played.")];
+}
+
+function drawDecisions(decisions) {
   return h("ol", { class: "costliest" }, decisions.map((each) => h("li", {},
     h("p", {}, h("strong", {}, each.when), `: you chose ${each.action}; ${each.best} was better by `,
       h("span", { class: "cost" }, points(each.cost)), "."),

@@ -15,7 +15,7 @@ const ACTIONS = {
   keep: { label: "Keep", letter: "k" },
   swap: { label: "Swap", letter: "s" },
   accept: { label: "Accept", letter: "a", help: "swap cards" },
-  show: { label: "Show", letter: "h", help: "show your card" },
+  show: { label: "Show", letter: "h", help: "your card, to block" },
   pay: { label: "Pay", letter: "p", help: "a life, to refuse" },
 };
 const ON = "n";
@@ -91,7 +91,7 @@ class PlayPage {
       h("div", {},
         h("h1", { tabindex: "-1" }, "The table"),
         h("p", { class: "hint" }, `Against ${against(snapshot.players)} · `,
-          h("a", { href: "#reference" }, `rules: ${snapshot.rules.text}`))),
+          h("a", { href: "#reference", title: snapshot.rules.text }, `rules: ${snapshot.rules.title}`))),
       this.#drawOptions());
   }
 
@@ -199,7 +199,8 @@ class PlayPage {
     if (anew) this.coachBody.replaceChildren();
     this.#showAdvice(snapshot);
     if (silent) {
-      if (snapshot.phase === "over") this.#showControls();
+      // What a game came to includes what the coach says of it, once it has been told.
+      if (this.controls.dataset.state === "over") this.#showControls();
       return;
     }
     if (anew) {
@@ -216,6 +217,7 @@ class PlayPage {
     if (!toTheEnd) return;
     this.teller.hurried = false;
     this.stage.update(snapshot.view);
+    this.#hushCaption();
     this.#showControls();
   }
 
@@ -234,6 +236,12 @@ class PlayPage {
       h("div", { class: "actions" }, this.#key(button("Show at once", () => this.teller.hurry()), ON)));
   }
 
+  /** What has been told stays in the log; beneath the table is now what can be done. */
+  #hushCaption() {
+    this.caption.textContent = "";
+    this.why.textContent = "";
+  }
+
   // What can be done
 
   #showControls() {
@@ -245,8 +253,8 @@ class PlayPage {
 
   #showDecision() {
     const { legal, view, hints } = this.snapshot;
-    // Who is asked has just been told so, and the prompt says it again.
-    if (view.acts !== view.turn) this.caption.textContent = "";
+    // What the coach said is of another card than the one that is held now.
+    this.coachBody.classList.add("coach-past");
     this.#setControls("decide",
       h("h2", { class: "prompt", tabindex: "-1" }, promptOf(view, this.you, this.names)),
       h("div", { class: "actions", role: "group", "aria-label": "Your choices" },
@@ -285,9 +293,10 @@ class PlayPage {
     this.#setControls("over",
       h("div", { class: "result" },
         h("h2", { class: "prompt outcome", tabindex: "-1" }, this.#outcomeText(results)),
+        results.payoffs ? h("p", {}, this.#payoffsText(results.payoffs)) : null,
         this.story.isOver ? this.#drawRound(this.story, { heading: "h3" }) : null,
-        results.costliest ? h("section", { "aria-label": "Your costliest decisions" },
-          h("h3", {}, "Your costliest decisions"), drawCostliest(results.costliest)) : null,
+        results.decisions ? h("section", { "aria-label": "Your costliest decisions" },
+          h("h3", {}, "Your costliest decisions"), drawCostliest(results)) : null,
         this.#drawRounds(results.rounds)),
       h("div", { class: "actions" },
         this.#key(button("Play again", () => this.#say("restart", {}), { class: "primary" }), ON),
@@ -299,8 +308,15 @@ class PlayPage {
   /** Who lost what in every round. */
   #drawRounds(rounds) {
     const told = ({ seat, count, card }) => `${this.names[seat]} −${count} (${cardSymbol(card)})`;
+    const nothing = (tied) => (tied ? "a tie for everybody's last life" : "nobody lost a life");
     return h("details", { class: "rounds" }, h("summary", {}, "Every round"),
-      h("ol", {}, rounds.map(({ lost }) => h("li", {}, listed(lost.map(told)) || "nobody lost a life"))));
+      h("ol", {}, rounds.map(({ lost, tied }) => h("li", {}, listed(lost.map(told)) || nothing(tied)))));
+  }
+
+  /** What everybody won or lost of the stakes. */
+  #payoffsText(payoffs) {
+    const told = payoffs.map((payoff, seat) => `${this.names[seat]} ${payoff < 0 ? "−" : "+"}${amount(Math.abs(payoff))}`);
+    return `Of the stakes: ${told.join(", ")}.`;
   }
 
   #outcomeText({ winners, rounds }) {
@@ -314,33 +330,54 @@ class PlayPage {
 
   /** Who lost what in a round, and why; everybody's lives. */
   #drawRound(story, { heading = "h2" } = {}) {
-    const losers = story.losses.map((frame) => frame.text);
-    const whys = new Set([...story.losses, ...story.notes].map((frame) => frame.why).filter(Boolean));
-    this.caption.textContent = "";
-    this.why.textContent = "";
+    this.#hushCaption();
     return h("div", { class: "result", "data-round": story.view.round },
       h(heading, { class: heading === "h2" ? "prompt" : null, tabindex: "-1" },
-        `Round ${story.view.round}: ${losers.join(" ") || "nobody loses a life."}`),
-      story.notes.length ? h("p", {}, story.notes.map((frame) => frame.text).join(" ")) : null,
-      [...whys].map((why) => h("p", { class: "whys" }, why)),
+        `Round ${story.view.round}: ${this.#lossesText(story)}`),
+      this.#explainRound(story),
       h("ul", { class: "standings", "aria-label": "Everybody's cards and lives" },
         story.view.seats.map((seat, at) => this.#drawStanding(seat, at, story))));
+  }
+
+  /** What else came of the round, and why; that a loss does not stand needs explaining first. */
+  #explainRound({ tied, losses, notes }) {
+    const said = (list) => (list.length ? h("p", {}, list.map((frame) => frame.text).join(" ")) : null);
+    // Those who lose alike lose for the same reason.
+    const whys = new Set([...losses, ...notes].map((frame) => frame.why).filter(Boolean));
+    const explain = (kind) => [...whys].map((why) => h("p", { class: kind }, why));
+    if (tied.length) return [explain(null), said(notes.filter((frame) => !frame.why))];
+    return [said(notes), explain("whys")];
+  }
+
+  /** Who loses how much; those who lose as much are told together. */
+  #lossesText({ losses, tied }) {
+    if (tied.length) return "a tie for everybody's last life. Nobody loses one.";
+    const counts = [...new Set(losses.map((frame) => frame.count))];
+    return counts.map((count) => {
+      const alike = losses.filter((frame) => frame.count === count);
+      if (alike.length === 1) return alike[0].text;
+      const names = listed(alike.map((frame) => this.names[frame.seat]));
+      return `${names} each lose ${count === 1 ? "a life" : `${count} lives`}.`;
+    }).join(" ") || "nobody loses a life.";
   }
 
   #drawStanding(seat, at, story) {
     const reveal = story.reveals.findLast((frame) => frame.seat === at);
     const loss = story.losses.find((frame) => frame.seat === at);
+    const tied = story.tied.some((frame) => frame.seat === at);
     return h("li", {
       class: `standing${loss ? " standing-loses" : ""}${seat.in ? "" : " standing-out"}`, "data-seat": at,
     },
     reveal ? drawCard(reveal.card) : null,
     h("span", { class: "standing-name" }, this.names[at], loss ? ` −${loss.count}` : null),
-    h("span", { class: "lives" }, drawLives(seat), seat.in ? null : h("span", { class: "standing-note" }, "out")));
+    h("span", { class: "lives" }, drawLives(seat), seat.in ? null : h("span", { class: "standing-note" }, "out")),
+    tied ? h("span", { class: "standing-tied" }, "tied, keeps its life") : null);
   }
 
   // The rest
 
   #showAdvice({ advice, coach, unadvised }) {
+    if (advice || unadvised) this.coachBody.classList.remove("coach-past");
     if (unadvised) this.coachBody.replaceChildren(drawNoAdvice());
     else if (advice) this.coachBody.replaceChildren(drawAdvice(advice));
     else if (!coach) this.coachBody.replaceChildren(h("p", { class: "hint" }, "The coach is silent."));
@@ -383,12 +420,15 @@ class PlayPage {
   }
 }
 
-/** Who plays against the person, and as what: short enough for a phone. */
+/** Who plays against the person: short enough for a phone. */
 function against(players) {
   const others = players.filter((player) => !player.you);
-  if (others.length > 3) return `${others.length} opponents`;
-  return listed(others.map(({ name, agent }) =>
-    (name.toLowerCase() === agent ? name : `${name} (${agent})`)));
+  return others.length > 3 ? `${others.length} opponents` : listed(others.map(({ name }) => name));
+}
+
+/** A sum of money: 0.5, 2. */
+function amount(sum) {
+  return String(Number(sum.toFixed(2)));
 }
 
 function promptOf(view, you, names) {

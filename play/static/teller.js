@@ -54,25 +54,35 @@ export class Teller {
   }
 
   #show(frame) {
-    this.stage.update(frame.view, this.hurried ? null : frame);
+    const still = this.hurried || pace() === 0;
+    this.stage.update(frame.view, still ? null : frame);
     this.caption.textContent = frame.text;
     this.why.textContent = frame.why ?? "";
     const kind = frame.event === "round" ? "log-round" : null;
     this.log.append(h("p", { class: kind, "data-event": frame.event }, frame.text));
-    if (frame.why) this.log.append(h("p", { class: "log-why" }, frame.why));
+    if (frame.why && !this.#saysAgain(frame)) this.log.append(h("p", { class: "log-why" }, frame.why));
+    this.last = frame;
     this.log.scrollTop = this.log.scrollHeight;
   }
 
+  /** Several who lose at once lose for the same reason. */
+  #saysAgain(frame) {
+    return frame.why === this.last?.why;
+  }
+
   async #pause(frame) {
-    const pace = PACES[pref("pace")] ?? 1;
-    if (this.hurried || pace === 0) return;
+    if (this.hurried || pace() === 0) return;
     const reading = LEAST + A_CHARACTER * (frame.text.length + (frame.why ?? "").length);
-    const time = pace * (SHORT[frame.event] ?? Math.min(reading, MOST));
+    const time = pace() * (SHORT[frame.event] ?? Math.min(reading, MOST));
     await new Promise((done) => {
       const timer = setTimeout(done, time);
       this.wake = () => { clearTimeout(timer); done(); };
     });
   }
+}
+
+function pace() {
+  return PACES[pref("pace")] ?? 1;
 }
 
 /** What a round came to, gathered from its frames. */
@@ -84,6 +94,7 @@ export class RoundStory {
   clear() {
     this.reveals = [];
     this.losses = [];
+    this.tied = [];
     this.notes = [];
     this.view = null;
   }
@@ -96,7 +107,7 @@ export class RoundStory {
     if (frame.event === "round") this.clear();
     this.view = frame.view;
     if (frame.event === "revealed") this.reveals.push(frame);
-    if (frame.event === "lost") this.losses.push(frame);
+    if (frame.event === "lost") (frame.stands ? this.losses : this.tied).push(frame);
     if (["final_tie", "final_cut", "carried", "out", "won", "truncated"].includes(frame.event)) {
       this.notes.push(frame);
     }
