@@ -41,6 +41,11 @@ export function button(label, onclick, props = {}) {
   return h("button", { type: "button", onclick, ...props }, label);
 }
 
+/** That the arrow keys go back and on, where there are such keys. */
+export function arrowKeys() {
+  return h("span", { "aria-hidden": "true" }, h("kbd", {}, "←"), h("kbd", {}, "→"));
+}
+
 let lastId = 0;
 
 /** A name for an element that another one refers to. */

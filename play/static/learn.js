@@ -3,18 +3,29 @@
  */
 
 import { get } from "./api.js";
-import { button, h } from "./dom.js";
+import { drawCard } from "./cards.js";
+import { arrowKeys, button, h } from "./dom.js";
 import { Stage } from "./stage.js";
+
+/** A card for every lesson: what it is about, or what plays a part in it. */
+const CARDS = {
+  swap: "As", king: "Kc", dealer: "4d", "next-deal": "2h", tie: "9d", "tie-for-lowest": "3s", "last-lives": "5c",
+};
 
 export async function learnPage(room, app) {
   const { lessons } = await app.menu();
   room.append(
     h("h1", { tabindex: "-1" }, "Learn the game"),
     h("p", { class: "lead" }, "Prepared deals, one idea each. Nothing is counted; go back and forth as you like."),
-    h("ul", { class: "shelf" }, lessons.map((lesson) => h("li", {},
-      h("a", { href: `#learn/${lesson.id}` }, h("h3", {}, lesson.title), h("p", {}, lesson.intro))))),
+    h("ol", { class: "shelf" }, lessons.map(drawEntry)),
     h("p", {}, "Then ", h("a", { href: "#new" }, "choose a table"), ", or print the ",
       h("a", { href: "#reference" }, "quick reference"), "."));
+}
+
+function drawEntry({ id, title, intro }, at) {
+  return h("li", {}, h("a", { href: `#learn/${id}` },
+    h("div", { class: "shelf-card", "aria-hidden": "true" }, drawCard(CARDS[id] ?? null)),
+    h("div", {}, h("h2", {}, `${at + 1}. ${title}`), h("p", {}, intro))));
 }
 
 export async function lessonPage(room, app, id) {
@@ -32,13 +43,15 @@ class LessonPage {
     this.text = h("div", { "aria-live": "polite" });
     this.controls = h("div", { class: "actions" });
     this.progress = h("p", { class: "progress" });
+    this.desk = h("section", { class: "desk panel", "aria-label": "The lesson" }, this.text,
+      h("div", { class: "desk-foot" }, this.controls, this.progress));
     this.onKey = (event) => this.#press(event);
     room.append(h("div", { class: "lesson" },
       h("div", { class: "table-bar" },
         h("div", {}, h("h1", { tabindex: "-1" }, lesson.title), h("p", { class: "hint" }, lesson.intro)),
         h("a", { class: "button", href: "#learn" }, "All lessons")),
       this.stage.element,
-      h("section", { class: "desk panel", "aria-label": "The lesson" }, this.text, this.controls, this.progress)));
+      this.desk));
     this.#show(null);
   }
 
@@ -69,8 +82,11 @@ class LessonPage {
       step.why ? h("p", { class: "caption-why" }, step.why) : "",
       step.ask ? h("p", { class: "prompt" }, h("strong", {}, step.ask)) : "",
       answer ? h("p", { class: "lesson-answer" }, step.answers[answer]) : "");
+    const here = this.controls.contains(document.activeElement);
     this.controls.replaceChildren(...this.#drawControls(step, answer));
-    this.progress.textContent = `Step ${this.at + 1} of ${this.lesson.steps.length}`;
+    if (here) this.controls.querySelector(".primary").focus({ preventScroll: true });
+    this.progress.replaceChildren(`Step ${this.at + 1} of ${this.lesson.steps.length} `, arrowKeys());
+    this.desk.scrollIntoView({ block: "end" });
   }
 
   #drawControls(step, answer) {
@@ -100,7 +116,6 @@ class LessonPage {
   #answer(action) {
     this.answers.set(this.at, action);
     this.#show(null);
-    this.controls.querySelector(".primary")?.focus();
   }
 
   #press(event) {

@@ -3,7 +3,7 @@
  */
 
 import { get } from "./api.js";
-import { button, field, h, select } from "./dom.js";
+import { arrowKeys, button, field, h, select } from "./dom.js";
 import { pref } from "./prefs.js";
 import { Stage } from "./stage.js";
 
@@ -11,17 +11,27 @@ const ALL = "all";
 
 export async function replayPage(room, app) {
   const id = pref("table");
-  const [snapshot, replay] = await Promise.all([get(`tables/${id}`), get(`tables/${id}/replay`)]);
-  return new ReplayPage(room, id, snapshot, replay.steps);
+  const snapshot = id ? await get(`tables/${id}`) : null;
+  if (snapshot?.phase !== "over") return drawNothing(room);
+  const { steps } = await get(`tables/${id}/replay`);
+  return new ReplayPage(room, id, snapshot, steps);
+}
+
+function drawNothing(room) {
+  room.append(h("h1", { tabindex: "-1" }, "Nothing to replay yet"),
+    h("p", {}, "A game can be seen once more, with all its cards, when it is over. ",
+      h("a", { href: "#play" }, "Play one"), "."));
+  return null;
 }
 
 class ReplayPage {
   constructor(room, id, snapshot, steps) {
     Object.assign(this, { steps, players: snapshot.players, at: 0, viewer: ALL });
     const you = snapshot.players.find((each) => each.you).seat;
-    this.stage = new Stage(snapshot.players, { you, label: "The game once more" });
+    this.stage = new Stage(snapshot.players, { you, label: "The game once more", looker: null });
     this.text = h("p", { class: "caption", "aria-live": "polite" });
     this.why = h("p", { class: "caption-why" });
+    this.explained = h("p", { class: "hint" });
     this.slider = h("input", {
       type: "range", min: 0, max: steps.length - 1, value: 0, "aria-label": "Step",
       oninput: () => this.#go(Number(this.slider.value)),
@@ -34,7 +44,8 @@ class ReplayPage {
         h("a", { class: "button", href: "#play" }, "Back to the table")),
       this.stage.element,
       h("section", { class: "desk panel", "aria-label": "Steps" },
-        this.text, this.why, this.#drawControls(id), this.place)));
+        h("div", {}, this.text, this.why), h("div", { class: "desk-foot" }, this.#drawSteps(), this.place),
+        this.#drawFoot(id))));
     this.#show(null);
   }
 
@@ -46,22 +57,25 @@ class ReplayPage {
     document.removeEventListener("keydown", this.onKey);
   }
 
-  #drawControls(id) {
+  #drawSteps() {
+    return [this.slider, h("div", { class: "steps" },
+      button("Back", () => this.#go(this.at - 1)),
+      button("Next", () => this.#go(this.at + 1), { class: "primary" }),
+      button("Round before", () => this.#toRound(-1)),
+      button("Next round", () => this.#toRound(1)))];
+  }
+
+  #drawFoot(id) {
     const known = this.players.map(({ seat, you, name }) => [String(seat), `what ${you ? "you" : name} knew`]);
     const viewers = [[ALL, "every card"], ...known];
     const viewer = select(viewers, ALL, (value) => {
       this.viewer = value;
       this.#show(null);
     });
-    return h("div", { class: "replay-controls" }, this.slider,
-      h("div", { class: "buttons" },
-        button("Round before", () => this.#toRound(-1)),
-        button("Back", () => this.#go(this.at - 1)),
-        button("Next", () => this.#go(this.at + 1), { class: "primary" }),
-        button("Next round", () => this.#toRound(1))),
-      h("div", { class: "replay-foot" }, field("Show", viewer),
-        h("a", { class: "button", href: `/api/tables/${id}/record`, download: "cuckoo-record.json" },
-          "Download the record")));
+    return h("div", { class: "replay-foot" },
+      field("Show", viewer, this.explained),
+      h("a", { class: "button", href: `/api/tables/${id}/record`, download: "cuckoo-record.json" },
+        "Download the record"));
   }
 
   #go(to) {
@@ -84,12 +98,18 @@ class ReplayPage {
     this.why.textContent = step.why ?? "";
     this.slider.value = this.at;
     this.slider.setAttribute("aria-valuetext", `${this.at + 1} of ${this.steps.length}: ${step.text}`);
-    this.place.textContent = `Step ${this.at + 1} of ${this.steps.length}`;
+    this.explained.textContent = this.viewer === ALL
+      ? "What lies on a card's back was hidden from the table."
+      : "What lies on a card's back lay face down, and was known all the same.";
+    this.place.replaceChildren(`Step ${this.at + 1} of ${this.steps.length} `, arrowKeys());
   }
 
   /** All cards, or only those that one seat knew. */
   #viewOf(step) {
-    if (this.viewer === ALL) return step.view;
+    if (this.viewer === ALL) {
+      const seats = step.view.seats.map((seat) => ({ ...seat, known: Boolean(seat.card) && !seat.shown }));
+      return { ...step.view, seats };
+    }
     const viewer = Number(this.viewer);
     const knew = step.knew[viewer];
     const seats = step.view.seats.map((seat, at) => {
