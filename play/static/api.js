@@ -2,6 +2,8 @@
  * Talking to the server: JSON there, JSON back, and one kind of error for everything that fails.
  */
 
+export const OFFLINE = "The table's server does not answer. It may have been stopped.";
+
 /** What went wrong: `code` for the page, `message` for the person. */
 export class ApiError extends Error {
   constructor(code, message) {
@@ -29,7 +31,7 @@ async function send(path, options) {
   try {
     answer = await fetch(`/api/${path}`, { cache: "no-store", ...options });
   } catch {
-    throw new ApiError("offline", "The table's server does not answer. It may have been stopped.");
+    throw new ApiError("offline", OFFLINE);
   }
   const content = await answer.json().catch(() => null);
   if (answer.ok && content !== null) return content;

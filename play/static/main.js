@@ -2,7 +2,7 @@
  * The practice table in the browser: which page is shown, and what all pages share.
  */
 
-import { ApiError, get } from "./api.js";
+import { ApiError, get, OFFLINE } from "./api.js";
 import { button, h } from "./dom.js";
 import { learnPage, lessonPage } from "./learn.js";
 import { playPage } from "./play.js";
@@ -22,6 +22,9 @@ const PAGES = {
   reference: { show: referencePage, title: "Quick reference" },
   replay: { show: replayPage, title: "Replay", under: "play" },
 };
+
+/** How often it is asked whether the server is still there, in milliseconds. */
+const WATCH = 10_000;
 
 const main = document.querySelector("#main");
 const notices = document.querySelector("#notices");
@@ -58,6 +61,38 @@ const app = {
     this.notice(text, [["Choose a new table", () => goTo("new")]]);
   },
 
+  /** Where the server is gone or has started again, that is said at once, not at the next click. */
+  async watchServer() {
+    if (document.hidden) return;
+    const { run } = await get("server").catch(() => ({ run: null }));
+    const was = this.run;
+    this.run = run ?? was;
+    if (run === null) this.missServer();
+    else if (was && run !== was) this.meetNewServer();
+    else if (this.missing) this.meetAgain();
+    this.missing = run === null;
+  },
+
+  missServer() {
+    if (this.missing) return;
+    this.notice(OFFLINE, [["Try again", () => {
+      this.missing = false;
+      this.watchServer();
+    }]]);
+  },
+
+  meetAgain() {
+    this.clearNotice();
+    if (failed) show();
+  },
+
+  /** A server that has started anew knows no table, and may offer something else. */
+  meetNewServer() {
+    this.offered = null;
+    if (pref("table")) this.tableIsGone();
+    else this.meetAgain();
+  },
+
   /** Say what went wrong, and what can be done. */
   notice(text, ways = [["Close", () => {}]]) {
     notices.replaceChildren(h("div", { class: "notice" }, h("p", {}, text),
@@ -74,23 +109,32 @@ const app = {
 
 let shown = null;
 let visit = 0;
+/** Whether the page that is shown could not be drawn. */
+let failed = false;
 
 function goTo(page) {
   if (location.hash === `#${page}`) show();
   else location.hash = page;
 }
 
+/** The page that the address names, and what of it; the table where it names none. */
+function addressed() {
+  const [name, argument] = location.hash.slice(1).split("/");
+  return Object.hasOwn(PAGES, name) ? [name, argument] : ["play"];
+}
+
 async function show() {
-  const [asked, argument] = decodeURIComponent(location.hash.slice(1)).split("/");
-  const name = asked in PAGES ? asked : "play";
+  const [name, argument] = addressed();
   visit += 1;
   const mine = visit;
   const room = h("div", { class: "room" });
   let page = null;
+  failed = false;
   try {
     page = await PAGES[name].show(room, app, argument);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
+    failed = true;
     explain(error, room);
   }
   if (mine === visit) open(room, page, name, argument);
@@ -126,5 +170,12 @@ document.querySelector(".skip").addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });
+for (const link of document.querySelectorAll("nav a, .brand")) {
+  // Going to where one is shows it anew: the table may be another one by now.
+  link.addEventListener("click", () => location.hash === link.hash && show());
+}
 window.addEventListener("hashchange", show);
+document.addEventListener("visibilitychange", () => app.watchServer());
+setInterval(() => app.watchServer(), WATCH);
+app.watchServer();
 show();

@@ -1,5 +1,6 @@
 /**
- * What the reader likes, kept for this tab only; nothing about a game is stored.
+ * What the reader likes, what is chosen for the next table (a name too), and the code of the table one
+ * sits at: kept until this tab is closed.
  */
 
 const DEFAULTS = { pace: "calm", letters: "on", table: "", setup: "" };
