@@ -7,6 +7,7 @@ import { field, freshId, h, select, toggle } from "./dom.js";
 import { pref, setPref } from "./prefs.js";
 
 const OTHER = "…";
+const ANY_AGENT = { summary: "Any agent by name, such as threshold:5." };
 const NUMBERS = {
   lives: "Lives",
   decks: "Packs of cards",
@@ -24,10 +25,25 @@ export async function setupPage(room, app) {
   new SetupPage(room, menu, app);
 }
 
+/** The rules that were chosen in this tab, as text; null where nothing was. */
+export function chosenRules(menu) {
+  return pref("setup") ? rulesText(choiceOf(menu)) : null;
+}
+
+function choiceOf(menu) {
+  return { ...firstChoice(menu), ...JSON.parse(pref("setup") || "{}") };
+}
+
+function rulesText({ preset, seats, changes }) {
+  const parts = Object.entries(changes).map(([axis, value]) => `${axis}=${value}`);
+  return [preset, `seats=${seats}`, ...parts].join(",");
+}
+
 class SetupPage {
   constructor(room, menu, app) {
     Object.assign(this, { menu, app });
-    this.choice = { ...firstChoice(menu), ...JSON.parse(pref("setup") || "{}") };
+    this.choice = choiceOf(menu);
+    this.unplayable = {};
     this.explained = h("section", {
       class: "panel explained", "aria-live": "polite", "aria-label": "The rules in words",
     });
@@ -43,22 +59,25 @@ class SetupPage {
   }
 
   #draw() {
+    this.seats = h("div");
+    this.opponents = h("div", { class: "grid2" });
+    this.variants = h("div");
+    this.summary = h("p", { class: "hint" });
     this.form.replaceChildren(this.#drawPeople(), this.#drawRules(), this.#drawStart());
+    this.#fillSeats();
+    this.#fillRules();
   }
 
-  #set(changes, redraw = true) {
+  /**
+   * Note a choice; `fill` draws what depends on it. The control itself is never drawn again: somebody may be
+   * choosing with letter keys, or have left it for a button, and both must find it where it was.
+   */
+  #set(changes, fill = () => {}) {
     Object.assign(this.choice, changes);
     this.#fitSeats();
     setPref("setup", JSON.stringify(this.choice));
-    if (redraw) this.#redraw();
+    fill();
     this.#explainSoon();
-  }
-
-  /** Draw again and leave the focus where it was. */
-  #redraw() {
-    const name = document.activeElement?.getAttribute("name");
-    this.#draw();
-    if (name) this.form.elements.namedItem(name)?.focus();
   }
 
   #preset() {
@@ -83,65 +102,91 @@ class SetupPage {
   // The form
 
   #drawPeople() {
-    const { choice } = this;
-    const [least, most] = this.#seatRange();
     const name = h("input", {
-      type: "text", name: "name", maxlength: 24, autocomplete: "off", value: choice.name,
-      onchange: (event) => this.#set({ name: event.target.value }, false),
+      type: "text", name: "name", maxlength: 24, autocomplete: "off", value: this.choice.name,
+      onchange: (event) => this.#set({ name: event.target.value }),
     });
-    const counts = Array.from({ length: most - least + 1 }, (_, at) => [String(least + at), String(least + at)]);
-    const seats = select(counts, String(choice.seats), (value) => this.#set({ seats: Number(value) }));
-    seats.name = "seats";
-    const seatsHint = least === most ? h("p", { class: "hint" }, `These rules are for ${least} seats.`) : null;
     return h("fieldset", {}, h("legend", {}, "Who plays"),
-      h("div", { class: "grid2" }, field("Your name", name), field("Seats, yours included", seats, seatsHint)),
-      h("div", { class: "grid2" }, choice.opponents.map((spec, at) => this.#drawOpponent(spec, at))));
+      h("div", { class: "grid2" }, field("Your name", name), this.seats),
+      this.opponents,
+      h("p", { class: "hint", "data-unplayable": "" }));
+  }
+
+  #fillSeats() {
+    const [least, most] = this.#seatRange();
+    const counts = Array.from({ length: most - least + 1 }, (_, at) => [String(least + at), String(least + at)]);
+    const seats = select(counts, String(this.choice.seats), (value) =>
+      this.#set({ seats: Number(value) }, () => this.#fillOpponents()));
+    seats.name = "seats";
+    const hint = least === most ? h("p", { class: "hint" }, `These rules are for ${least} seats.`) : null;
+    this.seats.replaceChildren(field("Seats, yours included", seats, hint));
+    this.#fillOpponents();
+  }
+
+  #fillOpponents() {
+    this.opponents.replaceChildren(...this.choice.opponents.map((spec, at) => this.#drawOpponent(spec, at)));
+    this.#markUnplayable();
   }
 
   #drawOpponent(spec, at) {
     const known = this.menu.agents.map((agent) => [agent.spec, agent.name]);
     const other = !known.some(([each]) => each === spec);
-    const set = (value) => {
-      this.choice.opponents[at] = value;
-      this.#set({});
-    };
-    const options = [...known, [OTHER, "another …"]];
-    const control = select(options, other ? OTHER : spec, (value) => set(value === OTHER ? "" : value));
-    control.name = `opponent-${at}`;
-    const summary = this.menu.agents.find((agent) => agent.spec === spec)?.summary;
-    const hint = h("p", { class: "hint" }, summary ?? "Any agent by name, such as threshold:5.");
-    const label = `Opponent ${at + 1}`;
-    if (!other) return field(label, control, hint);
-    const text = h("input", {
-      type: "text", name: `agent-${at}`, value: spec, "aria-label": `${label}: agent`,
-      onchange: (event) => set(event.target.value.trim()),
+    const hint = h("p", { class: "hint" });
+    const text = other ? h("input", {
+      type: "text", name: `agent-${at}`, value: spec, "aria-label": `Opponent ${at + 1}: agent`,
+      onchange: (event) => this.#invite(at, event.target.value.trim()),
+    }) : null;
+    const control = select([...known, [OTHER, "another …"]], other ? OTHER : spec, (value) => {
+      this.#invite(at, value === OTHER ? "" : value);
+      // An agent that is not in the list has a field of its own.
+      if (!other && value !== OTHER) return;
+      this.#fillOpponents();
+      this.form.elements.namedItem(`opponent-${at}`).focus();
     });
-    return h("div", { class: "field" }, field(label, control), text, hint);
+    control.name = `opponent-${at}`;
+    return h("div", { class: "field" }, field(`Opponent ${at + 1}`, control, hint), text);
+  }
+
+  #invite(at, spec) {
+    this.choice.opponents[at] = spec;
+    this.#set({}, () => this.#markUnplayable());
   }
 
   #drawRules() {
-    const { choice, menu } = this;
-    const presets = menu.presets.map(({ name }) => [name, name.replaceAll("-", " ")]);
-    const preset = select(presets, choice.preset, (value) => this.#set({ preset: value, changes: {} }));
+    const presets = this.menu.presets.map(({ name }) => [name, name.replaceAll("-", " ")]);
+    const preset = select(presets, this.choice.preset, (value) =>
+      this.#set({ preset: value, changes: {} }, () => {
+        this.#fillSeats();
+        this.#fillRules();
+      }));
     preset.name = "preset";
-    const changed = Object.keys(choice.changes).length;
-    return h("fieldset", {}, h("legend", {}, "Rules"),
-      field("Rule set", preset, h("p", { class: "hint" }, this.#preset().summary)),
-      h("details", {
-        open: this.variantsOpen || changed > 0,
-        ontoggle: (event) => { this.variantsOpen = event.target.open; },
-      },
-        h("summary", {}, changed ? `Variants (${changed} changed)` : "Variants"),
-        h("div", { class: "grid2" },
-          Object.keys(NUMBERS).map((axis) => this.#drawNumber(axis)),
-          Object.entries(menu.axes).map(([axis, values]) => this.#drawAxis(axis, values)))));
+    return h("fieldset", {}, h("legend", {}, "Rules"), field("Rule set", preset, this.summary), this.variants);
+  }
+
+  #fillRules() {
+    this.summary.textContent = this.#preset().summary;
+    this.variantsTitle = h("summary");
+    this.#countVariants();
+    this.variants.replaceChildren(h("details", {
+      open: this.variantsOpen || Object.keys(this.choice.changes).length > 0,
+      ontoggle: (event) => { this.variantsOpen = event.target.open; },
+    },
+    this.variantsTitle,
+    h("div", { class: "grid2" },
+      Object.keys(NUMBERS).map((axis) => this.#drawNumber(axis)),
+      Object.entries(this.menu.axes).map(([axis, values]) => this.#drawAxis(axis, values)))));
+  }
+
+  #countVariants() {
+    const changed = Object.keys(this.choice.changes).length;
+    this.variantsTitle.textContent = changed ? `Variants (${changed} changed)` : "Variants";
   }
 
   #change(axis, value) {
     const changes = { ...this.choice.changes };
     if (value === "") delete changes[axis];
     else changes[axis] = value;
-    this.#set({ changes });
+    this.#set({ changes }, () => this.#countVariants());
   }
 
   #drawAxis(axis, values) {
@@ -167,20 +212,14 @@ class SetupPage {
 
   #drawStart() {
     const id = freshId("coach");
-    const coach = toggle("Coach", this.choice.coach, (on) => this.#set({ coach: on }, false));
+    const coach = toggle("Coach", this.choice.coach, (on) => this.#set({ coach: on }));
     coach.setAttribute("aria-describedby", id);
-    return h("div", { class: "buttons" },
+    return h("div", { class: "buttons start-bar" },
       h("button", { type: "submit", class: "primary start" }, "Deal the cards"),
       coach, h("p", { class: "hint", id }, "tells you after each decision what it was worth"));
   }
 
   // The rules in words
-
-  #rulesText() {
-    const { preset, seats, changes } = this.choice;
-    const parts = Object.entries(changes).map(([axis, value]) => `${axis}=${value}`);
-    return [preset, `seats=${seats}`, ...parts].join(",");
-  }
 
   #explainSoon() {
     clearTimeout(this.timer);
@@ -188,12 +227,13 @@ class SetupPage {
   }
 
   async #explain() {
-    const asked = this.#rulesText();
+    const asked = rulesText(this.choice);
     try {
       const told = await post("explain", { rules: asked });
-      if (asked !== this.#rulesText()) return;
-      this.sentences = told.sentences;
+      if (asked !== rulesText(this.choice)) return;
+      Object.assign(this, { sentences: told.sentences, unplayable: told.unplayable });
       this.#fillHints();
+      this.#markUnplayable();
       this.#drawExplained(told);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
@@ -207,12 +247,25 @@ class SetupPage {
     }
   }
 
-  #drawExplained({ text, sentences, special, together }) {
-    const plain = Object.keys(sentences).filter((axis) => !special.includes(axis) && axis !== "stake");
+  /** Who cannot play these rules cannot be chosen, and it is said why; in place, as somebody may be typing. */
+  #markUnplayable() {
+    const { unplayable } = this;
+    for (const select of this.form.querySelectorAll("select[name^=opponent-]")) {
+      for (const option of select.options) option.disabled = Object.hasOwn(unplayable, option.value);
+      const hint = this.form.querySelector(`#${select.id}-hint`);
+      const { summary } = this.menu.agents.find(({ spec }) => spec === select.value) ?? ANY_AGENT;
+      hint.textContent = unplayable[select.value] ?? summary;
+      hint.classList.toggle("refused", Object.hasOwn(unplayable, select.value));
+    }
+    this.form.querySelector("[data-unplayable]").textContent = Object.values(unplayable).join(" ");
+  }
+
+  #drawExplained({ text, title, sentences, special, together }) {
+    const plain = Object.keys(sentences).filter((axis) => !special.includes(axis));
     const list = (lines) => h("ul", {}, lines.map((line) => h("li", {}, line)));
-    const shown = special.filter((axis) => axis !== "stake").map((axis) => sentences[axis]);
+    const shown = special.map((axis) => sentences[axis]).filter(Boolean);
     this.explained.replaceChildren(
-      h("h2", {}, "These rules"),
+      h("h2", {}, `These rules: ${title}`),
       ...(shown.length ? [h("h3", {}, "What is special here"), list(shown)] : []),
       ...(together.length ? [h("h3", {}, "Which means"), list(together)] : []),
       h("h3", {}, "The game"), list(plain.map((axis) => sentences[axis])),
@@ -223,7 +276,7 @@ class SetupPage {
     event.preventDefault();
     const { name, opponents, coach } = this.choice;
     try {
-      const answer = await post("tables", { rules: this.#rulesText(), opponents, name, coach });
+      const answer = await post("tables", { rules: rulesText(this.choice), opponents, name, coach });
       this.app.sitDown(answer);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
