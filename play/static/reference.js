@@ -2,26 +2,38 @@
  * The quick reference of a rule set: one page, made to be printed.
  */
 
-import { get, post } from "./api.js";
+import { ApiError, get, post } from "./api.js";
 import { button, field, h, select, sprite } from "./dom.js";
 import { pref } from "./prefs.js";
+import { chosenRules } from "./setup.js";
 
-const CURRENT = "";
+/** Characters from which a sheet is printed smaller, so that it is one page still. */
+const LONG = 2300;
 
 export async function referencePage(room, app) {
   const menu = await app.menu();
-  const current = await rulesOfTheTable();
-  const sheet = h("article", { class: "sheet", "aria-live": "polite" });
-  const show = async (rules) => sheet.replaceChildren(...drawSheet((await post("explain", { rules })).reference));
-  const first = current ?? menu.defaults.rules;
-  const options = [[CURRENT, current ? "the table you play at" : "the practice table"],
-    ...menu.presets.map(({ name }) => [name, name.replaceAll("-", " ")])];
-  const choice = select(options, CURRENT, (name) => show(name || first));
-  room.append(
+  const offered = await offers(menu);
+  const sheet = new Sheet(app);
+  const choice = select(offered, offered[0][0], (rules) => sheet.show(rules));
+  room.append(h("div", { class: "reference" },
+    h("h1", { tabindex: "-1" }, "Quick reference"),
     h("div", { class: "reference-bar" }, field("Rules of", choice),
       button("Print", () => window.print(), { class: "primary" })),
-    sheet);
-  await show(first);
+    sheet.element));
+  await sheet.show(offered[0][0]);
+}
+
+/** The rules that concern the reader first: text and what to call them. */
+async function offers(menu) {
+  const presets = menu.presets.map(({ name }) => [name, name.replaceAll("-", " ")]);
+  const served = menu.defaults.rules;
+  const nearest = [
+    [await rulesOfTheTable(), "the table you play at"],
+    [chosenRules(menu), "the table you are choosing"],
+    [presets.some(([name]) => name === served) ? null : served, "the table that is offered first"],
+  ].filter(([rules]) => rules);
+  if (nearest.length) return [...nearest, ...presets];
+  return presets.toSorted(([one], [two]) => (two === served) - (one === served));
 }
 
 async function rulesOfTheTable() {
@@ -30,11 +42,31 @@ async function rulesOfTheTable() {
   return snapshot?.rules.text ?? null;
 }
 
-function drawSheet({ title, sections }) {
-  return [
-    h("header", { class: "sheet-head" }, h("h1", { tabindex: "-1" }, title), sprite("bird", "bird")),
-    h("div", { class: "sheet-body" }, sections.map(({ heading, lines }) =>
-      h("section", { class: "sheet-section" }, h("h2", {}, heading),
-        h("ul", {}, lines.map((line) => h("li", {}, line)))))),
-  ];
+class Sheet {
+  constructor(app) {
+    this.app = app;
+    this.element = h("article", { class: "sheet", "aria-live": "polite" });
+  }
+
+  /** Show the rules that were asked for last, whichever answer comes last. */
+  async show(rules) {
+    this.wanted = rules;
+    try {
+      const told = await post("explain", { rules });
+      if (rules === this.wanted) this.#draw(told);
+    } catch (error) {
+      if (!(error instanceof ApiError)) throw error;
+      this.app.notice(error.message, [["Try again", () => this.show(rules)]]);
+    }
+  }
+
+  #draw({ text, reference: { title, sections } }) {
+    this.element.replaceChildren(
+      h("header", { class: "sheet-head" }, h("h2", {}, title), sprite("bird", "bird")),
+      h("div", { class: "sheet-body" }, sections.map(({ heading, lines }) =>
+        h("section", { class: "sheet-section" }, h("h3", {}, heading),
+          h("ul", {}, lines.map((line) => h("li", {}, line)))))),
+      h("p", { class: "hint" }, "Written for the computer: ", h("code", {}, text)));
+    this.element.classList.toggle("sheet-long", this.element.textContent.length > LONG);
+  }
 }
