@@ -52,8 +52,8 @@ export function drawSureness(advice) {
 
 export function drawAdvice(advice) {
   return h("div", { class: "advice", "data-exact": String(advice.exact), "data-cost": advice.cost },
-    h("p", { class: "advice-when" }, advice.when), drawVerdict(advice), drawWorths(advice), h("p", { class: "advice-why" }, advice.why),
-    drawSureness(advice));
+    h("p", { class: "advice-when" }, advice.when), drawVerdict(advice), drawWorths(advice),
+    h("p", { class: "advice-why" }, advice.why), drawSureness(advice));
 }
 
 /** Said where nothing can be said of a decision. */

@@ -86,10 +86,12 @@ const app = {
     if (failed) show();
   },
 
-  /** A server that has started anew knows no table, and may offer something else. */
-  meetNewServer() {
+  /** A server that has started anew may offer something else, and knows no table from before. */
+  async meetNewServer() {
     this.offered = null;
-    if (pref("table")) this.tableIsGone();
+    const id = pref("table");
+    const gone = id && await get(`tables/${id}`).then(() => false, ({ code }) => code === "unknown-table");
+    if (gone) this.tableIsGone();
     else this.meetAgain();
   },
 

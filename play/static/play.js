@@ -315,7 +315,7 @@ class PlayPage {
 
   /** What everybody won or lost of the stakes. */
   #payoffsText(payoffs) {
-    const told = payoffs.map((payoff, seat) => `${this.names[seat]} ${payoff < 0 ? "−" : "+"}${amount(Math.abs(payoff))}`);
+    const told = payoffs.map((payoff, seat) => `${this.names[seat]} ${signed(payoff)}`);
     return `Of the stakes: ${told.join(", ")}.`;
   }
 
@@ -426,9 +426,9 @@ function against(players) {
   return others.length > 3 ? `${others.length} opponents` : listed(others.map(({ name }) => name));
 }
 
-/** A sum of money: 0.5, 2. */
-function amount(sum) {
-  return String(Number(sum.toFixed(2)));
+/** What somebody won or lost: +0.5, −2. */
+function signed(sum) {
+  return `${sum < 0 ? "−" : "+"}${Number(Math.abs(sum).toFixed(2))}`;
 }
 
 function promptOf(view, you, names) {
