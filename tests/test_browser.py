@@ -1614,6 +1614,7 @@ def test_a_restart_of_the_server_is_told(person: Any, served: Served) -> None:
         "ERR_EMPTY_RESPONSE",
         "ERR_CONNECTION_RESET",
     )
+    somebody.page.clock.install()
     somebody.sit_down()
     served.stop()
     somebody.page.click("[data-action=keep]")
@@ -1625,11 +1626,21 @@ def test_a_restart_of_the_server_is_told(person: Any, served: Served) -> None:
     somebody.page.click("nav >> text=Play")
     somebody.page.click("text=Deal the cards")
     assert somebody.settle() == "decide"
+    # That the server is another one is no news now.
+    with somebody.page.expect_response("**/api/tables/*"):
+        somebody.page.clock.fast_forward(10_000)
+    assert somebody.page.locator(".notice").count() == 0
+    assert somebody.decide("keep") in {"decide", "round"}
 
 
 def test_a_server_that_is_gone_is_missed_without_a_click(person: Any, served: Served) -> None:
     somebody = person()
-    somebody.expects = ("ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET")
+    somebody.expects = (
+        "404",
+        "ERR_CONNECTION_REFUSED",
+        "ERR_EMPTY_RESPONSE",
+        "ERR_CONNECTION_RESET",
+    )
     somebody.page.clock.install()
     somebody.sit_down()
     served.stop()
