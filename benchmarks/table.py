@@ -158,18 +158,24 @@ def served() -> Iterator[str]:
             server.terminate()
 
 
+async def _played(address: str, clients: int, **options: Any) -> Tally:
+    """The tally of so many games at once; lines of their own, for the server hangs up on who is silent."""
+    lines = [Connection(address) for _ in range(clients)]
+    try:
+        return await play_all([line.post for line in lines], **options)
+    finally:
+        for line in lines:
+            line.close()
+
+
 async def measure(address: str, arguments: argparse.Namespace, think: float, *, coach: bool) -> Any:
     """A row of the table."""
-    lines = [Connection(address) for _ in range(arguments.clients)]
-    posts = [line.post for line in lines]
     options = {"seed": arguments.seed, "rules": "practice-table", "coach": coach}
     # What is loaded and compiled at first use is no part of an answer.
-    await play_all(posts[:9], think=0, **options)
+    await _played(address, 9, think=0, **options)
     began = time.perf_counter()
-    tally = await play_all(posts, think=think, **options)
+    tally = await _played(address, arguments.clients, think=think, **options)
     took = time.perf_counter() - began
-    for line in lines:
-        line.close()
     milliseconds = [1000 * each for each in tally.seconds]
     slow = statistics.quantiles(milliseconds, n=100)
     return [

@@ -6,6 +6,7 @@ preset is named here, so every combination can be explained.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
@@ -597,7 +598,7 @@ def sentences_at_table(
 def is_played_for(rules: Rules) -> bool:
     """Whether there is a stake to play for: otherwise it is only the unit of returns."""
     carries = rules.final_tie is FinalTie.CARRY_STAKE
-    return rules.game is Length.ROUND or carries or "stake" in special(rules)
+    return rules.game is Length.ROUND or carries or rules.stake != Rules.stake
 
 
 def has_pot(rules: Rules) -> bool:
@@ -650,10 +651,14 @@ def _preset(rules: Rules, text: str) -> str:
 
 def _differing(rules: Rules, preset: str) -> list[str]:
     """The fields in which rules differ from a preset."""
-    usual = PRESETS[preset].rules().seats
-    alike = PRESETS[preset].rules(seats=rules.seats)
+    alike = _of_preset(preset, seats=rules.seats)
     fields = [name for name in FIELDS if getattr(rules, name) != getattr(alike, name)]
-    return fields if rules.seats == usual else ["seats", *fields]
+    return fields if rules.seats == _of_preset(preset).seats else ["seats", *fields]
+
+
+@functools.cache
+def _of_preset(preset: str, **changes: int) -> Rules:
+    return PRESETS[preset].rules(**changes)
 
 
 def _in_words(rules: Rules, field: str) -> str:
