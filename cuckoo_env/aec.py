@@ -187,9 +187,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, overload
+from typing import Any, ClassVar, overload
 
-import gymnasium
 import numpy as np
 import numpy.typing as npt
 from gymnasium import spaces
@@ -201,11 +200,8 @@ from pettingzoo.utils.wrappers.order_enforcing import AECOrderEnforcingIterator
 from cuckoo_env import records, state
 from cuckoo_env.game import Bookmark, Game, IllegalActionError, read
 from cuckoo_env.observation import Layout
-from cuckoo_env.render import text
+from cuckoo_env.render.display import RENDER_FPS, RENDER_MODES, Display
 from cuckoo_env.rules import Rules
-
-if TYPE_CHECKING:
-    from cuckoo_env.render.picture import Window
 
 Observation = dict[str, npt.NDArray[Any]]
 
@@ -310,8 +306,8 @@ class RawEnv(AECEnv[str, Observation, int]):
     _skip_agent_selection: str | None  # type: ignore[assignment]
     metadata: ClassVar[dict[str, Any]] = {  # type: ignore[misc]
         "name": "cuckoo_v0",
-        "render_modes": ["ansi", "rgb_array", "human"],
-        "render_fps": 4,
+        "render_modes": list(RENDER_MODES),
+        "render_fps": RENDER_FPS,
         "is_parallelizable": False,
     }
 
@@ -347,14 +343,10 @@ class RawEnv(AECEnv[str, Observation, int]):
         self.layout = Layout.of(
             self.rules, max_seats=max_seats, with_rules=with_rules, n_actions=n_actions
         )
-        modes = [None, *self.metadata["render_modes"]]
-        self.render_mode = _one_of("render_mode", render_mode, modes)
-        self._window: Window | None = None
-        if render_mode in {"rgb_array", "human"}:
-            _picture()
         self._viewer = _one_of("viewer", viewer, [None, *range(self.rules.seats)])
         self._game = Game(self.rules)
         self.possible_agents = [f"player_{seat}" for seat in range(self.rules.seats)]
+        self.render_mode, self._display = render_mode, Display(render_mode, self.possible_agents)
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.observation_spaces = {agent: self._observation_space() for agent in self._seats}
         self.action_spaces = {
@@ -483,21 +475,8 @@ class RawEnv(AECEnv[str, Observation, int]):
             Text in the mode ``ansi``, (height, width, 3) uint8 in ``rgb_array``, None in ``human``, which
             shows a window, and without a render mode.
         """
-        if self.render_mode is None:
-            gymnasium.logger.warn("render() does nothing without a render_mode.")
-            return None
         seat = self._seats[self.agent_selection] if self._viewer is None else self._viewer
-        view = self._game.view(seat)
-        if self.render_mode == "ansi":
-            return text.render(view, self.possible_agents)
-        picture = _picture()
-        if self.render_mode == "rgb_array":
-            image: npt.NDArray[np.uint8] = picture.render(view, self.possible_agents)
-            return image
-        if self._window is None:
-            self._window = picture.Window(self.metadata["render_fps"])
-        self._window.show(view, self.possible_agents)
-        return None
+        return self._display.show(self._game.view(seat))
 
     def state(self) -> npt.NDArray[np.float32]:
         """The full state, **all hidden cards included**, for centralised critics.
@@ -534,13 +513,7 @@ class RawEnv(AECEnv[str, Observation, int]):
 
     def close(self) -> None:
         """Close the window, if there is one; the next rendering opens it again."""
-        if self._window is not None:
-            self._window.close()
-            self._window = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        # A window belongs to the environment that opened it.
-        return self.__dict__ | {"_window": None}
+        self._display.close()
 
     def __setstate__(self, values: dict[str, Any]) -> None:
         self.__dict__.update(values)
@@ -681,12 +654,6 @@ class _CheckedIterator(AECOrderEnforcingIterator[str, Observation, int]):
         env._has_updated = False
         selected: str = env.agent_selection
         return selected
-
-
-def _picture() -> Any:
-    from cuckoo_env.render import picture  # noqa: PLC0415 - loads pygame
-
-    return picture
 
 
 def _one_of(name: str, value: Any, accepted: list[Any]) -> Any:

@@ -577,23 +577,12 @@ class Game:
         Raises:
             ValueError: for a seat that does not exist.
         """
-        seats, g = range(self.rules.seats), self._games[0]
-        known = g["known"][:, self._check_seat(viewer)]
-        over = self.seat is None
-        return View(
-            viewer=viewer,
-            rules=self.rules,
-            round=int(g["rounds"]) + (not over),
-            dealer=int(g["dealer"]),
-            turn=None if over else int(g["turn"]),
-            acts=self.seat,
-            trading=bool(g["trading"]),
-            stock=None if g["stock"] == NO_CARD else CARD_TEXTS[g["stock"]],
-            pot=self.rules.stake * int(g["staked"].sum()),
-            seats=tuple(_seat_view(g, seat, known[seat] != UNKNOWN) for seat in seats),
+        return view_of(
+            self._games[0],
+            self.rules,
+            self._check_seat(viewer),
             legal=self.legal_actions() if viewer == self.seat else (),
             news=self.news(viewer),
-            result=self.result,
         )
 
     @property
@@ -619,14 +608,7 @@ class Game:
     @property
     def result(self) -> Result | None:
         """How the game ended; None while it goes on."""
-        g, seats = self._games[0], self.rules.seats
-        if self.seat is not None:
-            return None
-        return Result(
-            winners=tuple(np.flatnonzero(g["won"][:seats]).tolist()),
-            payoffs=tuple(g["payoff"][:seats].tolist()),
-            truncated=int(g["result"]) == TRUNCATED,
-        )
+        return _result_of(self._games[0], self.rules)
 
     def __repr__(self) -> str:
         state = "over" if self.seat is None else f"seat {self.seat} to act"
@@ -713,6 +695,47 @@ def action_text(action: object) -> str:
     if hasattr(action, "__index__") and 0 <= operator.index(action) < N_ACTIONS:
         return ACTION_NAMES[operator.index(action)]
     return f"do {action!r}"
+
+
+def view_of(
+    g: Any, rules: Rules, viewer: int, *, legal: tuple[str, ...], news: tuple[Event, ...] = ()
+) -> View:
+    """What a seat may see of a game's record.
+
+    Args:
+        g: the record.
+        rules: its rules.
+        viewer: the seat.
+        legal: the viewer's legal actions.
+        news: what has happened, as the viewer may see it.
+    """
+    over = int(g["seat"]) == NOBODY
+    known = g["known"][:, viewer]
+    return View(
+        viewer=viewer,
+        rules=rules,
+        round=int(g["rounds"]) + (not over),
+        dealer=int(g["dealer"]),
+        turn=None if over else int(g["turn"]),
+        acts=None if over else int(g["seat"]),
+        trading=bool(g["trading"]),
+        stock=None if g["stock"] == NO_CARD else CARD_TEXTS[g["stock"]],
+        pot=rules.stake * int(g["staked"].sum()),
+        seats=tuple(_seat_view(g, seat, known[seat] != UNKNOWN) for seat in range(rules.seats)),
+        legal=legal,
+        news=news,
+        result=_result_of(g, rules),
+    )
+
+
+def _result_of(g: Any, rules: Rules) -> Result | None:
+    if int(g["seat"]) != NOBODY:
+        return None
+    return Result(
+        winners=tuple(np.flatnonzero(g["won"][: rules.seats]).tolist()),
+        payoffs=tuple(g["payoff"][: rules.seats].tolist()),
+        truncated=int(g["result"]) == TRUNCATED,
+    )
 
 
 def _seat_view(g: Any, seat: int, known: bool) -> SeatView:

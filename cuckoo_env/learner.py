@@ -23,7 +23,8 @@ from cuckoo_env.batch import (
     Batch,
     everyone_outside,
 )
-from cuckoo_env.engine import NOBODY
+from cuckoo_env.engine import ACTION_NAMES, NOBODY
+from cuckoo_env.game import View, view_of
 from cuckoo_env.observation import Layout
 from cuckoo_env.rules import Rules, RulesError
 
@@ -205,6 +206,12 @@ class Learners(Batch):
         over = np.flatnonzero(self.over)
         payouts[over] = self.returns[over, self.learners[over]]
         return payouts
+
+    def view(self, game: int) -> View:
+        """What the learner of a game may see, for people; what has happened in it is not kept, so no news."""
+        rules = self.rules[self.rules_of_game[game]]
+        legal = tuple(ACTION_NAMES[action] for action in np.flatnonzero(self.masks[game]))
+        return view_of(self._games[game], rules, int(self.learners[game]), legal=legal)
 
     def reset(self, seed: int | None = None, *, first: int = 0) -> None:
         """Start all games afresh, from a new seed: see :meth:`Batch.reset`."""

@@ -6,7 +6,7 @@
 | observation  | ``Box(0, 1, (size,), float32)``: what the learner's seat sees                |
 | reward       | the learner's whole return when its episode ends, zero before                |
 | info         | ``{"action_mask": int8 vector of 0 and 1}``                                  |
-| render modes | none                                                                         |
+| render modes | ``ansi``, ``rgb_array``, ``human``                                           |
 
 ```python
 import cuckoo_env
@@ -42,6 +42,10 @@ is out: not under rules that carry games over or limit the rounds, where the gam
 ``truncated`` when ``max_rounds`` cut the game short. A game in which the learner has no decision at all (it
 can lose its turn) is no episode: ``reset`` goes on to the first game in which it has one.
 
+**Pictures.** ``render_mode`` as in :mod:`cuckoo_env.aec`: text, a picture or a window with the table as the
+learner's seat sees it at its decisions and at the end. What each seat did in this round is in it; the story
+in words is not, for the games in here are not recorded.
+
 **Seeds.** ``reset(seed=s)`` starts the game of seed ``s``, the same everywhere; ``reset()`` goes on with the
 generator as it is. Options are ignored. Copies and pickles in mid-game go on exactly as the original does.
 """
@@ -62,6 +66,7 @@ from cuckoo_env.batch import RESTART
 from cuckoo_env.engine import ACTION_NAMES, N_ACTIONS
 from cuckoo_env.game import IllegalActionError
 from cuckoo_env.learner import Learners, Opponent, parse_seat, seed_words
+from cuckoo_env.render.display import RENDER_FPS, RENDER_MODES, Display
 from cuckoo_env.rules import Rules, RulesError
 
 
@@ -81,7 +86,10 @@ class CuckooEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         ((112,), [1, 1])
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it so
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
+        "render_modes": list(RENDER_MODES),
+        "render_fps": RENDER_FPS,
+    }
 
     def __init__(
         self,
@@ -92,11 +100,13 @@ class CuckooEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         max_seats: int | None = None,
         with_rules: bool = False,
         n_actions: int | None = None,
+        render_mode: str | None = None,
     ) -> None:
         """Make the environment: see the module for the arguments; opponents are agents here.
 
         Raises:
             ValueError: for a value that cannot be used, naming it.
+            gymnasium.error.DependencyNotInstalled: for pictures without the extra ``render``.
         """
         self.rules = Rules.parse(rules)
         if parse_seat(seat, self.rules) is None:
@@ -114,6 +124,8 @@ class CuckooEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         self.seat = int(self._game.learners[0])
         self.observation_space = spaces.Box(0.0, 1.0, (self.layout.size,), np.float32)
         self.action_space = spaces.Discrete(self.layout.n_actions)
+        names = [f"player_{each}" for each in range(self.rules.seats)]
+        self.render_mode, self._display = render_mode, Display(render_mode, names)
         self._is_running = False
 
     def reset(
@@ -134,6 +146,7 @@ class CuckooEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         super().reset(seed=seed)
         self._game.step(np.full(1, RESTART, np.int8))
         self._is_running = True
+        self._show()
         return self._game.observations[0].copy(), self._info()
 
     def step(
@@ -149,11 +162,25 @@ class CuckooEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
             raise gymnasium.error.ResetNeeded("step: no game is running; call reset first")
         game = self._game
         game.step(np.array([self._legal(action)], np.int8))
+        self._show()
         observation = game.observations[0].copy()
         if not game.over[0]:
             return observation, 0.0, False, False, self._info()
         self._is_running, is_cut = False, bool(game.cut_short[0])
         return observation, float(game.payouts()[0]), not is_cut, is_cut, self._info()
+
+    def render(self) -> Any:
+        """The table as the learner sees it: see :meth:`cuckoo_env.render.display.Display.show`."""
+        return self._display.show(self._game.view(0))
+
+    def _show(self) -> None:
+        """A window shows every step by itself."""
+        if self.render_mode == "human":
+            self.render()
+
+    def close(self) -> None:
+        """Close the window, if there is one; the next rendering opens it again."""
+        self._display.close()
 
     def _legal(self, action: Any) -> int:
         legal = np.flatnonzero(self._game.masks[0]).tolist()

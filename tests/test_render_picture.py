@@ -3,26 +3,33 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 import itertools
 import pickle
 import random
 import subprocess
 import sys
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
+import gymnasium
 import numpy as np
 import pytest
+from gymnasium.utils.env_checker import check_env
 from hypothesis import given, settings
 from pettingzoo.test import render_test
 from strategies import seeds, tables
 
 pygame = pytest.importorskip("pygame", reason="pictures need the extra `render`")
 
-from cuckoo_env import aec, cuckoo_v0  # noqa: E402
-from cuckoo_env.engine import NO_CARD, rank_of_card  # noqa: E402
+from cuckoo_env import aec, cuckoo_v0, solo  # noqa: E402
+from cuckoo_env.agents import fill  # noqa: E402
+from cuckoo_env.engine import ACTION_NAMES, NO_CARD, rank_of_card  # noqa: E402
 from cuckoo_env.events import KIND_OF, KINDS, Sees  # noqa: E402
 from cuckoo_env.game import Game  # noqa: E402
-from cuckoo_env.render import picture  # noqa: E402
+from cuckoo_env.registration import ENV_ID, make_solo  # noqa: E402
+from cuckoo_env.render import display, picture  # noqa: E402
 from cuckoo_env.rules import Rules  # noqa: E402
 
 SHAPE = (picture.HEIGHT, picture.WIDTH, 3)
@@ -226,9 +233,15 @@ def test_the_environment_draws_what_its_viewer_sees() -> None:
     )
 
 
+@pytest.fixture
+def no_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Windows show their pictures as fast as they come."""
+    monkeypatch.setattr(display, "RENDER_FPS", 1000)
+
+
+@pytest.mark.usefixtures("no_waiting")
 def test_a_window_shows_every_step_by_itself() -> None:
     env = cuckoo_v0.env("one-round", render_mode="human")
-    env.metadata = {**env.metadata, "render_fps": 1000}
     env.reset(seed=3)
     screens = [pygame.surfarray.array3d(pygame.display.get_surface())]
     while env.agents and not any(env.terminations.values()):
@@ -247,10 +260,10 @@ def test_a_window_shows_every_step_by_itself() -> None:
     env.close()
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_two_environments_may_take_turns_in_the_one_window_there_is() -> None:
     one, other = (cuckoo_v0.env(render_mode="human") for _ in range(2))
     for env in (one, other):
-        env.metadata = {**env.metadata, "render_fps": 1000}
         env.reset(seed=3)
     one.close()
     other.step(0)
@@ -258,9 +271,9 @@ def test_two_environments_may_take_turns_in_the_one_window_there_is() -> None:
     other.close()
 
 
+@pytest.mark.usefixtures("no_waiting")
 def test_a_window_that_its_watcher_closes_stays_closed_and_play_goes_on() -> None:
     env = cuckoo_v0.env(render_mode="human")
-    env.metadata = {**env.metadata, "render_fps": 1000}
     env.reset(seed=3)
     pygame.event.post(pygame.event.Event(pygame.QUIT))
     env.step(0)
@@ -271,13 +284,13 @@ def test_a_window_that_its_watcher_closes_stays_closed_and_play_goes_on() -> Non
     env.close()
 
 
+@pytest.mark.usefixtures("no_waiting")
 @pytest.mark.parametrize("twin_of", [copy.deepcopy, lambda env: pickle.loads(pickle.dumps(env))])
 def test_a_copy_has_no_window_and_goes_on(twin_of: Any) -> None:
     env = cuckoo_v0.env(render_mode="human")
-    env.metadata = {**env.metadata, "render_fps": 1000}
     env.reset(seed=3)
     twin = twin_of(env)
-    assert twin._window is None
+    assert twin._display._window is None
     env.step(0)
     twin.step(0)
     np.testing.assert_array_equal(
@@ -285,6 +298,57 @@ def test_a_copy_has_no_window_and_goes_on(twin_of: Any) -> None:
     )
     twin.close()
     env.close()
+
+
+# ---- one learner
+
+
+def played_alike(seed: int) -> Iterator[tuple[Any, Game]]:
+    """The one-learner environment at each of its decisions, and the same game beside it."""
+    env = gymnasium.make(ENV_ID, render_mode="rgb_array").unwrapped
+    agents, luck = [None, *fill("robin,alex", env.rules, 0)], random.Random(seed)
+    env.reset(seed=seed)
+    game, over = Game(env.rules, seed), False
+    while not over:
+        yield env, game
+        action = luck.choice(game.legal_actions())
+        game.act(action)
+        while game.seat not in {0, None} and game.lives[0] > 0:
+            observation, mask = game.observe(game.seat, env.layout)
+            chances = agents[game.seat].probabilities(observation[None], mask[None], env.layout)
+            game.act(ACTION_NAMES[chances.argmax()])
+        _, _, over, _, _ = env.step(ACTION_NAMES.index(action))
+    yield env, game
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_learners_environment_shows_what_the_learner_sees(seed: int) -> None:
+    for env, game in played_alike(seed):
+        view = dataclasses.replace(game.view(0), news=())
+        names = [f"player_{seat}" for seat in range(3)]
+        np.testing.assert_array_equal(env.render(), picture.render(view, names))
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_the_learners_environment_shows_text_and_windows_too() -> None:
+    text = gymnasium.make(ENV_ID, render_mode="ansi")
+    text.reset(seed=3)
+    assert "player_0 (you)" in str(text.render())
+    env = gymnasium.make(ENV_ID, render_mode="human")
+    env.reset(seed=3)
+    first = pygame.surfarray.array3d(pygame.display.get_surface())
+    env.step(0)
+    assert not np.array_equal(first, pygame.surfarray.array3d(pygame.display.get_surface()))
+    env.close()
+    assert pygame.display.get_surface() is None
+
+
+@pytest.mark.usefixtures("no_waiting")
+def test_gymnasium_finds_every_mode_of_the_learners_environment_in_order() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        # It asks to be given the environment without Gymnasium's own wrappers.
+        check_env(gymnasium.make(ENV_ID, render_mode="rgb_array").unwrapped)
 
 
 # ---- without pygame
@@ -327,5 +391,9 @@ def test_a_picture_needs_no_display() -> None:
 def test_the_modes_are_told() -> None:
     assert aec.RawEnv.metadata["render_modes"] == ["ansi", "rgb_array", "human"]
     assert aec.RawEnv.metadata["render_fps"] > 0
-    with pytest.raises(ValueError, match="accepted: None, ansi, rgb_array, human"):
-        cuckoo_v0.env(render_mode="rgb")
+    assert solo.CuckooEnv.metadata == {
+        name: aec.RawEnv.metadata[name] for name in ("render_modes", "render_fps")
+    }
+    for make in (cuckoo_v0.env, make_solo):
+        with pytest.raises(ValueError, match="accepted: None, ansi, rgb_array, human"):
+            make(render_mode="rgb")
