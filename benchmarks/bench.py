@@ -67,7 +67,7 @@ def checks(settings: Settings) -> list[Check]:
             at_least=0.5,
         ),
         Check(
-            name="batch engine, cost of a decision: 26 seats over 3",
+            name="batch engine, cost of a decision: 26 seats over 3, each at its best number of games",
             of="table/3",
             over="table/26",
             at_most=6,

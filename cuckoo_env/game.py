@@ -691,10 +691,12 @@ def read(bookmark: Bookmark) -> tuple[Event, ...]:
 def action_text(action: object) -> str:
     """An action by name, or the text of whatever else it is."""
     if isinstance(action, str):
-        return action
-    if hasattr(action, "__index__") and 0 <= operator.index(action) < N_ACTIONS:
-        return ACTION_NAMES[operator.index(action)]
-    return f"do {action!r}"
+        return action if action.isalpha() else f"do {action!r}"
+    try:
+        number = operator.index(action)  # type: ignore[arg-type]
+    except TypeError:
+        number = NOBODY
+    return ACTION_NAMES[number] if 0 <= number < N_ACTIONS else f"do {action!r}"
 
 
 def view_of(

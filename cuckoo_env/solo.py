@@ -35,7 +35,8 @@ episode it is what the learner sees then.
 and everybody else's up to its next one, or to the end. The mask in the info, and
 :meth:`CuckooEnv.action_masks` for sb3-contrib's ``MaskablePPO``, tell the legal actions: all zeros at
 the end. An illegal action raises :class:`~cuckoo_env.game.IllegalActionError` (a ``ValueError``), which names
-the legal ones, and nothing has changed then.
+the legal ones, and nothing has changed then. Algorithms and checkers that ignore the mask can therefore be
+used only where keep and swap are always legal, as they are under most rules without responses.
 
 **The end.** ``terminated`` when the game is over, or as soon as the learner's return is settled because it
 is out: not under rules that carry games over or limit the rounds, where the game is played to its end.
@@ -44,7 +45,8 @@ can lose its turn) is no episode: ``reset`` goes on to the first game in which i
 
 **Pictures.** ``render_mode`` as in :mod:`cuckoo_env.aec`: text, a picture or a window with the table as the
 learner's seat sees it at its decisions and at the end. What each seat did in this round is in it; the story
-in words is not, for the games in here are not recorded.
+in words is not, for the games in here are not recorded; and where the learner goes out before the others, its
+last picture is of the deal that they go on with.
 
 **Seeds.** ``reset(seed=s)`` starts the game of seed ``s``, the same everywhere; ``reset()`` goes on with the
 generator as it is. Options are ignored. Copies and pickles in mid-game go on exactly as the original does.

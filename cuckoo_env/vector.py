@@ -15,6 +15,9 @@ can sit in one seat, or with ``seat="all"`` in seat ``i % seats`` of environment
   last ones are in ``infos["final_obs"]`` and ``infos["final_info"]``.
 - ``DISABLED``: an environment whose episode has ended (its mask is all zeros) is started again by
   ``reset(options={"reset_mask": ...})``, and cannot be stepped before.
+
+**Pictures.** With the ``render_mode`` ``ansi`` or ``rgb_array``, ``render()`` returns a text or a picture for
+every environment, as the single one's does.
 """
 
 from __future__ import annotations
@@ -32,6 +35,7 @@ from gymnasium.vector.utils import batch_space
 from cuckoo_env import seeding
 from cuckoo_env.batch import LEAVE, RESTART
 from cuckoo_env.learner import Learners, Opponent, seed_words
+from cuckoo_env.render.display import RENDER_FPS, Display
 from cuckoo_env.rules import Rules
 
 Observations = npt.NDArray[np.float32]
@@ -61,7 +65,10 @@ class CuckooVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         ((1000, 112), (1000, 2))
     """
 
-    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - Gymnasium declares it so
+    metadata: dict[str, Any] = {  # noqa: RUF012 - Gymnasium declares it so
+        "render_modes": ["ansi", "rgb_array"],
+        "render_fps": RENDER_FPS,
+    }
 
     def __init__(
         self,
@@ -76,6 +83,7 @@ class CuckooVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         with_rules: bool = False,
         n_actions: int | None = None,
         threads: int | None = None,
+        render_mode: str | None = None,
     ) -> None:
         """Make the environments.
 
@@ -91,9 +99,11 @@ class CuckooVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             with_rules: whether the observation carries the rules.
             n_actions: size of the action space; by default 2, or 5 where the rules have responses.
             threads: threads to use; by default one a core.
+            render_mode: ``ansi`` or ``rgb_array``, or None.
 
         Raises:
             ValueError: for a value that cannot be used, naming it.
+            gymnasium.error.DependencyNotInstalled: for pictures without the extra ``render``.
         """
         mode = AutoresetMode(autoreset_mode)
         self._games = Learners(
@@ -118,6 +128,9 @@ class CuckooVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._mode, self._copy, self._has_reset = mode, copy, False
+        names = [f"player_{seat}" for seat in range(self.rules.seats)]
+        self.render_mode = render_mode
+        self._display = Display(render_mode, names, modes=self.metadata["render_modes"])
 
     def reset(
         self,
@@ -244,6 +257,12 @@ class CuckooVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
             "final_info": info,
             "_final_info": over,
         }
+
+    def render(self) -> tuple[Any, ...] | None:
+        """Every table as its learner sees it: texts or pictures; None without a render mode."""
+        if self.render_mode is None:
+            return None
+        return tuple(self._display.show(self._games.view(i)) for i in range(self.num_envs))
 
     def _observations(self) -> Observations:
         return self._games.observations.copy() if self._copy else self._games.observations

@@ -195,7 +195,7 @@ def test_raw_env_names_the_legal_actions_and_changes_nothing() -> None:
     env = cuckoo_v0.raw_env()
     env.reset(seed=1)
     before = state_of(env)
-    for action in (2, 99, -1, None, 0.5):
+    for action in (2, 99, -1, None, 0.5, "0", "fly", np.array([0]), [0]):
         with pytest.raises(IllegalActionError, match=r"seat 0 may not .*; legal: keep, swap"):
             env.step(action)
     assert state_of(env) == before

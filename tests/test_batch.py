@@ -378,7 +378,7 @@ def test_the_table_of_rules_has_the_engines_own_record_type() -> None:
 
 def test_a_game_at_ten_seats_takes_at_most_two_kilobytes() -> None:
     batch = Batch("cuckoo,seats=10", games=100, seed=1)
-    arrays = [batch._games, batch._plan_of, batch._dice, *outputs(batch)[1:]]
+    arrays = [batch._games, batch._plan_of, batch._learners, batch._dice, *outputs(batch)]
     assert sum(array.nbytes for array in arrays) / 100 <= 2048
 
 

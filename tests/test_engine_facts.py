@@ -161,6 +161,15 @@ def test_an_edit_of_a_rule_is_seen_although_machine_code_is_cached(tmp_path: Pat
         (copy / name).write_text(original, encoding="utf-8")
 
 
+@pytest.mark.skipif(INTERPRETED, reason="nothing is compiled when all is interpreted")
+def test_the_first_compile_on_a_machine_says_so_once_and_later_runs_say_nothing(
+    tmp_path: Path,
+) -> None:
+    look = f"import sys; sys.stderr = sys.stdout\n{textwrap.dedent(LOOK)}"
+    first, again = (run(look, NUMBA_CACHE_DIR=str(tmp_path)) for _ in range(2))
+    assert first == f"cuckoo: compiling the game for this machine, once ...\n{again}"
+
+
 COMPILERS: Final = {"entry", "helper", "inlined", "numba.njit", "njit"}
 
 

@@ -1,16 +1,39 @@
-"""The README cannot rot: its examples run, and its links lead somewhere."""
+"""The documents cannot rot: their examples run, as do those in docstrings, and links lead somewhere."""
 
 import doctest
+import importlib
+import pkgutil
 import re
+from importlib.util import find_spec
 from pathlib import Path
+
+import pytest
+
+import cuckoo_env
 
 ROOT = Path(__file__).parent.parent
 README = ROOT / "README.md"
 
 
-def test_examples_do_what_they_say() -> None:
-    result = doctest.testfile(str(README), module_relative=False, encoding="utf-8")
-    assert result.attempted > 15
+@pytest.mark.parametrize(
+    ("page", "least"), [("README.md", 15), ("docs/batch.md", 15), ("docs/gymnasium.md", 10)]
+)
+def test_examples_do_what_they_say(page: str, least: int) -> None:
+    result = doctest.testfile(str(ROOT / page), module_relative=False, encoding="utf-8")
+    assert result.attempted > least
+    assert result.failed == 0
+
+
+def _with_examples() -> list[str]:
+    """The modules in whose docstrings there are examples."""
+    found = [module.name for module in pkgutil.walk_packages(cuckoo_env.__path__, "cuckoo_env.")]
+    return [name for name in found if ">>> " in Path(find_spec(name).origin).read_text()]
+
+
+@pytest.mark.parametrize("name", _with_examples())
+def test_examples_in_docstrings_do_what_they_say(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted > 0
     assert result.failed == 0
 
 

@@ -23,12 +23,12 @@ from strategies import seeds, tables
 
 pygame = pytest.importorskip("pygame", reason="pictures need the extra `render`")
 
-from cuckoo_env import aec, cuckoo_v0, solo  # noqa: E402
+from cuckoo_env import aec, cuckoo_v0, seeding, solo  # noqa: E402
 from cuckoo_env.agents import fill  # noqa: E402
 from cuckoo_env.engine import ACTION_NAMES, NO_CARD, rank_of_card  # noqa: E402
 from cuckoo_env.events import KIND_OF, KINDS, Sees  # noqa: E402
 from cuckoo_env.game import Game  # noqa: E402
-from cuckoo_env.registration import ENV_ID, make_solo  # noqa: E402
+from cuckoo_env.registration import ENV_ID, make_solo, make_vector  # noqa: E402
 from cuckoo_env.render import display, picture  # noqa: E402
 from cuckoo_env.rules import Rules  # noqa: E402
 
@@ -341,6 +341,18 @@ def test_the_learners_environment_shows_text_and_windows_too() -> None:
     assert not np.array_equal(first, pygame.surfarray.array3d(pygame.display.get_surface()))
     env.close()
     assert pygame.display.get_surface() is None
+
+
+def test_every_environment_of_a_vector_shows_what_the_single_one_does() -> None:
+    envs = gymnasium.make_vec(ENV_ID, num_envs=3, render_mode="rgb_array")
+    envs.reset(seed=4)
+    single = gymnasium.make(ENV_ID, render_mode="rgb_array").unwrapped
+    for i, image in enumerate(envs.render()):
+        single.reset(seed=seeding.derive(4, i))
+        np.testing.assert_array_equal(image, single.render())
+    assert gymnasium.make_vec(ENV_ID, num_envs=3, render_mode=None).render() is None
+    with pytest.raises(ValueError, match="'human' is refused; accepted: None, ansi, rgb_array"):
+        make_vector(3, render_mode="human")
 
 
 @pytest.mark.usefixtures("no_waiting")

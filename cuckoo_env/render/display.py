@@ -27,19 +27,22 @@ class Display:
         mode: ``ansi`` for text, ``rgb_array`` for a picture, ``human`` for a window, or None.
     """
 
-    def __init__(self, mode: str | None, names: Sequence[str]) -> None:
+    def __init__(
+        self, mode: str | None, names: Sequence[str], modes: Sequence[str] = RENDER_MODES
+    ) -> None:
         """Make ready.
 
         Args:
             mode: the render mode, or None.
             names: what every seat is called.
+            modes: the modes that are accepted.
 
         Raises:
             ValueError: for another mode.
             gymnasium.error.DependencyNotInstalled: for pictures without the extra ``render``.
         """
-        if mode not in (None, *RENDER_MODES):
-            accepted = ", ".join(("None", *RENDER_MODES))
+        if mode not in (None, *modes):
+            accepted = ", ".join(("None", *modes))
             raise ValueError(f"render_mode: {mode!r} is refused; accepted: {accepted}")
         self.mode, self._names = mode, tuple(names)
         self._window: Window | None = None

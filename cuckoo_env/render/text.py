@@ -18,7 +18,8 @@ def render(view: View, names: Sequence[str] = ()) -> str:
     """
     story = [sentence(event, view.viewer, names) for event in view.news]
     labels = names or [f"seat {seat}" for seat in range(len(view.seats))]
-    return "\n".join([_headline(view), *_table(view, labels), "", *story, *_footer(view, labels)])
+    told = ["", *story] if story else []
+    return "\n".join([_headline(view), *_table(view, labels), *told, *_footer(view, labels)])
 
 
 def _headline(view: View) -> str:
