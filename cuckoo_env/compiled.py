@@ -243,7 +243,8 @@ def in_slices(kernel: Callable[[Shares], object], games: int, threads: int) -> N
         for jobs in _workers(others):
             jobs.put((functools.partial(kernel, shares), returned))
             away += 1
-        _bell[0] += 1
+        if away > 0:
+            _bell[0] += 1
         kernel(shares)
         while away > 0 and not _reaches(shares, _DONE, games, patience):
             error = returned.get()

@@ -868,7 +868,7 @@ def _find_losses(g: Any, r: Any) -> None:
 
 @helper
 def _holders(g: Any, r: Any, strength: int) -> int:
-    """How many of the seats still in hold a card of this strength."""
+    """How many seats hold a card of this strength; no seat that is out does."""
     holders = 0
     for seat in range(int(r.seats)):
         holders += _holds(g, r, seat, strength)

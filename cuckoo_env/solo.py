@@ -127,8 +127,13 @@ class CuckooEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         self.observation_space = spaces.Box(0.0, 1.0, (self.layout.size,), np.float32)
         self.action_space = spaces.Discrete(self.layout.n_actions)
         names = [f"player_{each}" for each in range(self.rules.seats)]
-        self.render_mode, self._display = render_mode, Display(render_mode, names)
-        self._is_running = False
+        self._display = Display(render_mode, names)
+        self._is_running = self._has_begun = False
+
+    @property
+    def render_mode(self) -> str | None:  # type: ignore[override]
+        """How the game is shown, or None."""
+        return self._display.mode
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -147,7 +152,7 @@ class CuckooEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
             self._game.reseed(np.zeros(1, np.intp), seed_words([seed]))
         super().reset(seed=seed)
         self._game.step(np.full(1, RESTART, np.int8))
-        self._is_running = True
+        self._is_running = self._has_begun = True
         self._show()
         return self._game.observations[0].copy(), self._info()
 
@@ -172,7 +177,13 @@ class CuckooEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         return observation, float(game.payouts()[0]), not is_cut, is_cut, self._info()
 
     def render(self) -> Any:
-        """The table as the learner sees it: see :meth:`cuckoo_env.render.display.Display.show`."""
+        """The table as the learner sees it: see :meth:`cuckoo_env.render.display.Display.show`.
+
+        Raises:
+            gymnasium.error.ResetNeeded: before the first reset.
+        """
+        if not self._has_begun:
+            raise gymnasium.error.ResetNeeded("render: no game has begun; call reset first")
         return self._display.show(self._game.view(0))
 
     def _show(self) -> None:

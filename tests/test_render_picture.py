@@ -332,6 +332,8 @@ def test_the_learners_environment_shows_what_the_learner_sees(seed: int) -> None
 @pytest.mark.usefixtures("no_waiting")
 def test_the_learners_environment_shows_text_and_windows_too() -> None:
     text = gymnasium.make(ENV_ID, render_mode="ansi")
+    with pytest.raises(gymnasium.error.ResetNeeded, match="no game has begun"):
+        text.unwrapped.render()
     text.reset(seed=3)
     assert "player_0 (you)" in str(text.render())
     env = gymnasium.make(ENV_ID, render_mode="human")
