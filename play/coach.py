@@ -8,7 +8,7 @@ errors, and the seat is taken to go on as a simple bot.
 What takes time is prepared once for all tables with the same rules and the same opponents, in the
 background (:mod:`cuckoo_env.play.prepared`). The first advice waits a few seconds for it; where it takes
 longer (mostly where tokens are paid to refuse, or where many different tables are laid at once), advice is
-sampled until it is done.
+sampled until it is done, and so it stays where it fails.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ class Coach:
     Attributes:
         rules: the rules of the table.
         seat: the seat that is advised.
-        exact: whether its figures are exact, for games that begin as the rules say.
+        exact: whether its figures are exact once they are prepared, for games that begin as the rules say.
 
     Example:
         >>> from cuckoo_env.agents import fill
@@ -145,12 +145,15 @@ class Coach:
 
     @property
     def ready(self) -> bool:
-        """Whether all that can be prepared is; until then advice waits a while, or is sampled."""
-        return not self.exact or self._promise().done()
+        """Whether all that can be prepared is; until then advice waits a while, or is sampled.
+
+        To ask begins nothing.
+        """
+        return not self.exact or _prepared.is_done(self._key)
 
     @property
     def waits(self) -> bool:
-        """Whether the next advice may have to wait."""
+        """Whether the next advice may have to wait; to ask begins nothing."""
         return self._waits and not self.ready
 
     def advise(self, game: Game, seat: int, action: str, *, seed: int = 0) -> Advice:
@@ -207,7 +210,7 @@ class Coach:
         return self._sampled.worth(game, seed=seed), False
 
     def _solved(self) -> Solved | None:
-        """What is prepared; None if it is not ready, and waiting for it would take too long."""
+        """What is prepared; None if that failed, or if waiting for it would take too long."""
         promise = self._promise()
         if not (promise.done() or self._waits):
             return None
@@ -217,8 +220,8 @@ class Coach:
             self._waits = False
             return None
 
-    def _promise(self) -> Future[Solved]:
-        """What is prepared, or will be. Only the store keeps it: if it was dropped, it is begun anew."""
+    def _promise(self) -> Future[Solved | None]:
+        """What is prepared, or will be: None if that failed. Only the store keeps it: if it was dropped, it is begun anew."""
         rules, _, _ = self._key
         return _prepared.get(self._key, lambda: Solved(_match(rules), self._agents, self.seat))
 

@@ -637,17 +637,11 @@ def test_tables_with_the_same_opponents_share_what_is_prepared() -> None:
 
 
 class Stranger:
-    """An agent like no other, which fails as often as it is told to."""
+    """An agent like no other."""
 
     name = "stranger"
 
-    def __init__(self, failures: int = 0) -> None:
-        self.failures = failures
-
     def probabilities(self, observations, masks, layout):
-        if self.failures:
-            self.failures -= 1
-            raise RuntimeError("no thoughts")
         return masks / masks.sum(axis=1, keepdims=True)
 
     def player(self):
@@ -662,12 +656,30 @@ def test_unknown_agents_are_told_apart_by_who_they_are() -> None:
     assert coaches[0]._promise() is not coaches[2]._promise()
 
 
-def test_a_failed_preparation_is_told_and_tried_again() -> None:
-    rules, agent = Rules.parse("one-round,seats=2"), Stranger(failures=1)
+@pytest.mark.parametrize("error", [RuntimeError("no thoughts"), TimeoutError("no thoughts")])
+def test_a_failed_preparation_is_told_once_and_advice_is_sampled(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
+) -> None:
+    tried = []
+
+    def failing(*arguments: object) -> Solved:
+        tried.append(arguments)
+        raise error
+
+    monkeypatch.setattr(coaching, "Solved", failing)
+    monkeypatch.setattr(coaching, "_prepared", Prepared())
+    rules, agent = Rules.parse("one-round,seats=2"), Stranger()
     game = Game(rules.replace(first_dealer=1), seed=1)
-    with pytest.raises(RuntimeError, match="no thoughts"):
-        Coach(rules, {1: agent}, 0).advise(game, 0, "keep")
-    assert Coach(rules, {1: agent}, 0).advise(game, 0, "keep").exact
+    for coach in (Coach(rules, {1: agent}, 0), Coach(rules, {1: agent}, 0)):
+        for _ in range(2):
+            assert not coach.advise(game, 0, "keep").exact
+        assert coach.ready
+        assert not coach.waits
+        # Nobody was impatient: what took no time failed.
+        assert coach._waits
+    assert len(tried) == 1
+    assert [record.name for record in caplog.records] == ["cuckoo_env.play.prepared"]
+    assert "no thoughts" in caplog.text
 
 
 def test_what_is_prepared_is_bounded_however_many_tables_there_are(
@@ -715,6 +727,60 @@ def test_preparations_are_bounded_by_what_they_take() -> None:
     kept.get("large", lambda: make(1000)).result()
     finish(kept)
     assert [each.nbytes for each in alive] == [1000]
+
+
+class Gate:
+    """A preparation that goes on when it is told to."""
+
+    def __init__(self, nbytes: int) -> None:
+        self.nbytes = nbytes
+        self.began, self.may_go_on = threading.Event(), threading.Event()
+
+    def __call__(self) -> Weighed:
+        self.began.set()
+        self.may_go_on.wait(60)
+        return Weighed(self.nbytes)
+
+
+def test_what_takes_too_much_costs_nobody_who_waits_the_place() -> None:
+    kept, gate = Prepared(most_bytes=100), Gate(150)
+    promises = [kept.get("running", gate)]
+    gate.began.wait(60)
+    promises += [kept.get(key, lambda: Weighed(1)) for key in range(3)]
+    kept.get("running", never)
+    gate.may_go_on.set()
+    assert [promise.result(60).nbytes for promise in promises] == [150, 1, 1, 1]
+    finish(kept)
+    assert [kept.is_done(key) for key in ("running", 0, 1, 2)] == [False, True, True, True]
+
+
+def test_what_takes_too_much_is_kept_until_something_else_is_done() -> None:
+    kept, gate = Prepared(most_bytes=100), Gate(150)
+    kept.get("before", lambda: Weighed(1)).result(60)
+    promise = kept.get("large", gate)
+    gate.began.wait(60)
+    # Somebody asks for another meanwhile, so that the large one is no longer what was asked for last.
+    kept.get("before", never)
+    gate.may_go_on.set()
+    assert promise.result(60).nbytes == 150
+    finish(kept)
+    assert kept.get("large", never) is promise
+    assert not kept.is_done("before")
+
+
+def test_to_ask_whether_all_is_ready_begins_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Prepared(most=1)
+    monkeypatch.setattr(coaching, "_prepared", kept)
+    coach = Coach(Rules.parse("one-round,seats=2"), {1: Stranger()}, 0)
+    coach._promise().result(60)
+    assert coach.ready
+    assert not coach.waits
+    other = kept.get("other", lambda: Weighed(1))
+    other.result(60)
+    assert not coach.ready
+    assert coach.waits
+    # It was not asked for, nor did it drop what is kept.
+    assert kept.get("other", never) is other
 
 
 def finish(kept: Prepared) -> None:
