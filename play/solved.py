@@ -45,6 +45,9 @@ _QUICKLY_GROWN: Final = 6e6
 """As many of them are grown within a few seconds."""
 _MOST_WALKED: Final = 2e9
 """Nodes that are walked over if no two rounds are played alike."""
+_BYTES_A_POSITION: Final = 500
+_BYTES_A_STEP: Final = 600
+"""What a match keeps for each beside arrays of some size: measured, with what is lost between objects."""
 
 
 def is_small(rules: Rules) -> bool:
@@ -276,15 +279,17 @@ class Solved:
 
     @functools.cached_property
     def nbytes(self) -> int:
-        """About how much memory it keeps, with the trees of its match, though others may share them."""
-        lines = [each.lines for each in self._rounds]
-        parts = {id(each): each for each in (self, *self._rounds, *lines, *self.match.tree)}
-        return sum(
+        """About how much memory it keeps, with its match and the trees of it, though others may share them."""
+        match, lines = self.match, [each.lines for each in self._rounds]
+        parts = {id(each): each for each in (self, *self._rounds, *lines, *match.tree)}
+        arrays = sum(
             value.nbytes
             for part in parts.values()
             for value in vars(part).values()
             if isinstance(value, np.ndarray)
         )
+        steps = sum(len(each) for kinds in match.steps for each in kinds)
+        return arrays + len(match.positions) * _BYTES_A_POSITION + steps * _BYTES_A_STEP
 
     def _index(
         self, keys: list[npt.NDArray[np.uint64]]

@@ -7,6 +7,7 @@ import gc
 import re
 import threading
 import time
+import tracemalloc
 import weakref
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
@@ -727,6 +728,23 @@ def test_preparations_are_bounded_by_what_they_take() -> None:
     kept.get("large", lambda: make(1000)).result()
     finish(kept)
     assert [each.nbytes for each in alive] == [1000]
+
+
+@pytest.mark.parametrize("text", ["chase-the-ace,seats=3,lives=6", "standard,seats=3,max_rounds=4"])
+def test_what_is_prepared_knows_about_how_much_memory_it_keeps(text: str) -> None:
+    rules = Rules.parse(text)
+    agents = in_line("robin,alex", rules, 0)
+    Solved(Match(rules), agents, 0)  # trees, which matches share, are grown before it is measured
+    gc.collect()
+    tracemalloc.start()
+    solved = Solved(Match(rules), agents, 0)
+    gc.collect()
+    measured, _ = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    trees = {id(tree): tree for tree in solved.match.tree}.values()
+    shared = sum(each.nbytes for tree in trees for each in vars(tree).values()
+                 if isinstance(each, np.ndarray))  # fmt: skip
+    assert 0.9 * measured < solved.nbytes - shared < 1.5 * measured
 
 
 class Gate:
