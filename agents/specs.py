@@ -54,9 +54,19 @@ def _make_named_threshold(spec: str, argument: str, rules: Rules, seat: int | No
     return ThresholdBot(spec, THRESHOLDS[spec], rules)
 
 
+_COUNTS: Final = tuple(map(str, range(N_RANKS + 1)))
+"""How many ranks a threshold can swap, as it is written."""
+
+
+def names_a_threshold(spec: str) -> bool:
+    """Whether a spec is that of a bot that is made from a number alone: ``threshold:5``."""
+    kind, _, argument = spec.partition(":")
+    return kind == "threshold" and argument in _COUNTS
+
+
 def _make_threshold(spec: str, argument: str, rules: Rules, seat: int | None) -> Agent:
     del seat
-    if argument not in map(str, range(N_RANKS + 1)):
+    if argument not in _COUNTS:
         raise _refusal(spec, f"threshold:T, where T is a whole number from 0 to {N_RANKS}")
     return ThresholdBot(spec, int(argument), rules)
 

@@ -221,7 +221,10 @@ class Coach:
             return None
 
     def _promise(self) -> Future[Solved | None]:
-        """What is prepared, or will be: None if that failed. Only the store keeps it: if it was dropped, it is begun anew."""
+        """What is prepared, or will be: None if that failed.
+
+        Only the store keeps it: if it was dropped, it is begun anew.
+        """
         rules, _, _ = self._key
         return _prepared.get(self._key, lambda: Solved(_match(rules), self._agents, self.seat))
 

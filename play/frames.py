@@ -43,6 +43,8 @@ JsonObject = dict[str, Any]
 _AXIS_OF_RANK: Final = {KING: "king", QUEEN: "queen", JACK: "jack"}
 _OF_THE_TURN: Final = ("kept", "asked", "swapped", "drew", "stock_showed", "skipped")
 """The events whose seat is the one whose turn it is."""
+_DIGITS: Final = 12
+"""Digits of an amount: all that it can have at a table, and none that only stand for rounding."""
 _AT_THE_REVEAL: Final = ("revealed", "lost", "final_tie", "final_cut", "carried", "out", "won")
 
 
@@ -75,7 +77,7 @@ def view(game: Game, viewer: int | None) -> JsonObject:
         "acts": seen.acts,
         "trading": seen.trading,
         "stock": seen.stock,
-        "pot": seen.pot if explain.has_pot(game.rules) else None,
+        "pot": money(seen.pot) if explain.has_pot(game.rules) else None,
         "seats": [
             {
                 "card": card,
@@ -90,6 +92,11 @@ def view(game: Game, viewer: int | None) -> JsonObject:
             for card, each in zip(cards, seen.seats, strict=True)
         ],
     }
+
+
+def money(amount: float) -> float:
+    """An amount as it was meant: three stakes of 0.1 are 0.3, and not 0.30000000000000004."""
+    return float(f"{amount:.{_DIGITS}g}")
 
 
 def _order_of_play(game: Game) -> list[int]:

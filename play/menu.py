@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import Final
 
 from cuckoo_env import agents, explain
 from cuckoo_env.agents import AgentError
 from cuckoo_env.agents.policy import Policy
+from cuckoo_env.agents.specs import names_a_threshold
+from cuckoo_env.cards import N_RANKS
 from cuckoo_env.play import lessons
 from cuckoo_env.play.frames import JsonObject
 from cuckoo_env.play.opponents import Opponent, unplayable
@@ -16,8 +17,6 @@ from cuckoo_env.play.table import MOST_LIVES, MOST_SEATS, RefusedError
 from cuckoo_env.rules import PRESETS, Preset, Rules
 
 DEFAULT_RULES: Final = "practice-table"
-_THRESHOLD: Final = re.compile(r"threshold:[0-9]{1,2}")
-"""What clients may name beside the menu."""
 
 
 class Menu:
@@ -106,8 +105,8 @@ class Menu:
         """
         if label in self.offered:
             return self.offered[label]
-        if not _THRESHOLD.fullmatch(label):
-            accepted = f"threshold:T, or one of: {', '.join(self.offered)}"
+        if not names_a_threshold(label):
+            accepted = f"threshold:T (0 to {N_RANKS}), or one of: {', '.join(self.offered)}"
             raise RefusedError.of("opponents", repr(label), accepted)
         return Opponent.of(label)
 

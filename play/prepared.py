@@ -88,7 +88,7 @@ class Prepared:
             promise.set_running_or_notify_cancel()
         try:
             made = make()
-        except Exception:
+        except Exception:  # noqa: BLE001 - whatever it is, others are prepared after it
             _log.exception("coach: a preparation failed; advice is sampled where it was for")
             made = None
         promise.set_result(made)

@@ -205,7 +205,10 @@ class Service:
         return _answering(work, threads=self._threads, **options)
 
     def _threads(self, code: str) -> CapacityLimiter:
-        """The threads for a message to a table: where it may wait for the coach, others than for the rest."""
+        """The threads for a message to a table: where it may wait for the coach, others than for the rest.
+
+        It may also wait for the action before it, as a table takes one message at a time.
+        """
         return self._waiting if self.registry.may_wait(code) else self._working
 
     async def _who(self, _request: Request) -> Response:
@@ -463,8 +466,10 @@ async def _sweeping(tables: Registry) -> AsyncIterator[None]:
             tables.forget_idle()
 
     sweeper = asyncio.create_task(sweep())
-    yield
-    sweeper.cancel()
+    try:
+        yield
+    finally:
+        sweeper.cancel()
 
 
 def listen(host: str, port: int) -> socket.socket:

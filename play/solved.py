@@ -279,7 +279,7 @@ class Solved:
 
     @functools.cached_property
     def nbytes(self) -> int:
-        """About how much memory it keeps, with its match and the trees of it, though others may share them."""
+        """About how much memory it keeps, with its match and trees, though others may share them."""
         match, lines = self.match, [each.lines for each in self._rounds]
         parts = {id(each): each for each in (self, *self._rounds, *lines, *match.tree)}
         arrays = sum(

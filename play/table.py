@@ -8,7 +8,8 @@ stock, no seed. A message that is refused changes nothing.
 
 At the end a snapshot has ``results``: ``winners``; ``payoffs``, None where no stake is played for;
 ``truncated``; ``rounds``, each with its ``dealer``, who ``lost`` how many lives with which card, and
-``tied``, whether it was a final tie that left all lives as they were; ``decisions``, how many the person
+``tied``, whether it was a final tie whose losses do not stand, so that nobody ``lost`` (play goes on, as
+the rules say, with the lives from before it or with those of a new game); ``decisions``, how many the person
 took; ``judged``, how many of them the coach judged; and ``costliest``, advice on those that cost most, None
 where none was judged.
 """
@@ -31,7 +32,7 @@ from cuckoo_env.engine import ACTION_NAMES
 from cuckoo_env.game import Game, IllegalActionError
 from cuckoo_env.observation import Layout
 from cuckoo_env.play import opponents as seated
-from cuckoo_env.play.frames import JsonObject, frames, hints, tell, view
+from cuckoo_env.play.frames import JsonObject, frames, hints, money, tell, view
 from cuckoo_env.play.replay import replay
 from cuckoo_env.rules import Direction, FirstDealer, Rules, RulesError
 
@@ -250,7 +251,8 @@ class Table:
         self._players = _players(self.names, self.seat, opponents)
         self._told_rules = {
             **_told_rules(self.rules),
-            "text": explain.exact_text(self.rules, settings.text),
+            # As they were chosen: that the person begins is how this table is laid, and no other rule.
+            "text": explain.exact_text(settings.rules, settings.text),
             "title": explain.title(settings.rules, settings.text),
             "sentences": explain.sentences_at_table(self.rules, self.names, self.seat),
         }
@@ -477,7 +479,9 @@ class Table:
         assert result is not None
         return {
             "winners": list(result.winners),
-            "payoffs": list(result.payoffs) if explain.is_played_for(self.rules) else None,
+            "payoffs": [money(each) for each in result.payoffs]
+            if explain.is_played_for(self.rules)
+            else None,
             "truncated": result.truncated,
             "rounds": _losers_by_round(game.events),
             "decisions": self._decisions,
@@ -534,7 +538,7 @@ def _losers_by_round(happened: Sequence[events.Event]) -> list[JsonObject]:
 
 
 def _losers(happened: Sequence[events.Event]) -> JsonObject:
-    """Who lost what in a round; nobody where a final tie left everybody's lives as they were."""
+    """Who lost what in a round; nobody where it was a final tie whose losses do not stand."""
     cards = {event.seat: event.card for event in happened if event.event == "revealed"}
     lost = [
         {"seat": event.seat, "count": event.count, "card": cards[event.seat]}

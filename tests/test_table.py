@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pytest
 from differential import random_rules
 
-from cuckoo_env import records
+from cuckoo_env import explain, records
 from cuckoo_env.evaluate import respond
 from cuckoo_env.events import Event
 from cuckoo_env.game import Game
@@ -317,6 +317,17 @@ def test_every_axis_is_played_with_two_to_ten_seats() -> None:
     assert settings == {(axis, str(value)) for axis, values in AXES.items() for value in values}
     assert seats == set(range(2, 11))
     assert responses == {"keep", "swap", "accept", "show", "pay"}
+
+
+@pytest.mark.parametrize(
+    ("stake", "pot"), [("0.1", 0.3), ("0.001", 0.003), ("333333.33", 999999.99)]
+)
+def test_amounts_are_told_as_they_were_meant(stake: str, pot: float) -> None:
+    answers = play_out(lay(f"cuckoo,seats=3,stake={stake}"))
+    assert {frame["view"]["pot"] for answer in answers for frame in answer["frames"]} == {pot}
+    won = round(2 * float(stake), 6)
+    payoffs = answers[-1]["results"]["payoffs"]
+    assert sorted(payoffs) == [-float(stake), -float(stake), won]
 
 
 @pytest.mark.parametrize("direction", ["left", "right"])
@@ -626,8 +637,19 @@ def test_rules_are_called_as_they_were_chosen() -> None:
         assert lay(parsed, text=text).snapshot()["rules"]["title"] == title
     chase = lay("chase-the-ace,seats=4", text="chase-the-ace,seats=4").snapshot()["rules"]
     assert chase["title"] == "chase the ace, 4 seats"
-    assert Rules.parse(chase["text"]).first_dealer == 3
+    assert chase["text"] == "chase-the-ace,seats=4"
     assert chase["sentences"]["first_dealer"] == "Robin 2 deals first."
+
+
+@pytest.mark.parametrize(
+    ("chosen", "title"),
+    [("cuckoo", "cuckoo"), ("cuckoo,first_dealer=0", "cuckoo, seat 1 deals first")],
+)
+def test_a_text_has_the_title_of_its_table(chosen: str, title: str) -> None:
+    rules = read_rules(chosen)
+    told = lay(rules, text=chosen).snapshot()["rules"]
+    assert told["title"] == title
+    assert explain.title(read_rules(told["text"]), told["text"]) == title
 
 
 @pytest.mark.parametrize(

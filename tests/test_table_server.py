@@ -533,6 +533,14 @@ def refuse_junk(browser: Browser, path: str, message: Any) -> None:
     refused(answer.json())
 
 
+@pytest.mark.parametrize("label", ["threshold:99", "threshold:14", "threshold:07", "threshold:-1"])
+def test_a_threshold_is_refused_by_the_menu_not_only_at_a_table(label: str) -> None:
+    menu = Menu(PRACTICE, read("robin,alex", PRACTICE, 0))
+    with pytest.raises(RefusedError, match=r"accepted: threshold:T \(0 to 13\), or one of: random"):
+        menu.opponent(label)
+    assert menu.opponent("threshold:13").label == "threshold:13"
+
+
 @pytest.mark.parametrize("long", ["9" * 4000, "keep" * 1000, "threshold:" + "9" * 5000])
 def test_what_is_refused_is_told_in_short(ann: Browser, long: str) -> None:
     ann.sit_down()
@@ -573,6 +581,7 @@ def test_what_is_refused_is_told_in_short(ann: Browser, long: str) -> None:
         ("opponents", [["robin"]]),
         ("opponents", ["nobody"]),
         ("opponents", ["threshold:99"]),
+        ("opponents", ["threshold:07"]),
         ("opponents", ["policy:/etc/passwd"]),
         ("opponents", ["policy:x"]),
         ("opponents", ["table:x"]),
@@ -741,6 +750,21 @@ def test_a_server_that_nobody_asks_lets_idle_tables_go(monkeypatch: pytest.Monke
     assert forgotten() is None
 
 
+def test_a_server_that_ends_badly_forgets_no_more_tables() -> None:
+    def sweepers() -> list[Any]:
+        return [task for task in asyncio.all_tasks() if "sweep" in repr(task.get_coro())]
+
+    async def run() -> None:
+        serving = server._sweeping(Registry())
+        await serving.__aenter__()
+        assert len(sweepers()) == 1
+        assert not await serving.__aexit__(KeyError, KeyError(), None)
+        await asyncio.sleep(0)
+        assert not sweepers()
+
+    asyncio.run(run())
+
+
 def test_who_waits_for_the_coach_keeps_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
     may_go_on, waiting = threading.Event(), threading.Semaphore(0)
     many = 3 * server.AT_WORK
@@ -779,14 +803,21 @@ def test_who_waits_for_the_coach_keeps_nobody_else_waiting(monkeypatch: pytest.M
                 asyncio.create_task(http.post(f"{each.path}/act", json=said)) for each in browsers
             ]
             await all_wait()
+            # Each waits for the action before it at its table.
+            impatient = [
+                asyncio.create_task(http.post(f"{each.path}/restart", json={"turn": 0}))
+                for each in browsers
+            ]
+            await asyncio.sleep(0.01)
             others = [
                 await http.get("/api/menu"),
                 await http.get(browsers[0].path),
                 await http.post(f"{quiet.path}/act", json=said),
             ]
             assert [other.status_code for other in others] == [200] * 3
-            assert not any(answer.done() for answer in answers)
+            assert not any(answer.done() for answer in [*answers, *impatient])
             may_go_on.set()
+            assert {each.status_code for each in await asyncio.gather(*impatient)} == {409}
             return list(await asyncio.gather(*answers))
 
     try:
