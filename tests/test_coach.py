@@ -35,7 +35,7 @@ from cuckoo_env.observation import Layout
 from cuckoo_env.play import coach as coaching
 from cuckoo_env.play import solved as solving
 from cuckoo_env.play.coach import PATIENCE, Advice, Coach, ImpossibleError, costliest
-from cuckoo_env.play.prepared import Prepared
+from cuckoo_env.play.prepared import MOST_BYTES, Prepared
 from cuckoo_env.play.sampled import Sampled
 from cuckoo_env.play.solved import Solved, is_quick, is_small
 from cuckoo_env.play.table import MOST_LIVES
@@ -551,6 +551,8 @@ def test_the_documentation_says_at_which_tables_figures_are_exact() -> None:
     found = [[seats, *(most_lives(seats, **axes) for axes in AXES_TOLD)] for seats in range(2, 11)]
     assert [[*map(int, row)] for row in said] == [row for row in found if any(row[1:])]
     assert f"at most {PATIENCE:g} seconds" in page
+    assert "prepared takes about a quarter of a gigabyte" in page
+    assert MOST_BYTES == 2**30 // 4
 
 
 AXES_TOLD = ({}, {"jack": "may_block"}, {"refusal": "fee"})
