@@ -29,7 +29,7 @@ from cuckoo_env.engine import (
 )
 from cuckoo_env.evaluate.tree import Tree, tree_for
 from cuckoo_env.observation import Layout, encode, sections_of, write_mask
-from cuckoo_env.rules import FinalTie, Length, Rules
+from cuckoo_env.rules import FinalTie, Length, Queen, Rules
 
 Floats = npt.NDArray[np.float64]
 
@@ -80,7 +80,8 @@ def estimated_nodes(rules: Rules, places: int) -> float:
     """About how many nodes the tree of a round has: every deal, every choice of every seat."""
     choices = 2.0 ** (places + 1) - 1
     if rules.has_responses:
-        choices *= 1.6**places
+        # Where a queen sends the asker on, a second seat may answer.
+        choices *= (2.5 if rules.queen is Queen.REDIRECTS else 1.6) ** places
     return float(N_RANKS**places) * choices
 
 

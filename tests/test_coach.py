@@ -378,6 +378,8 @@ def test_presets_with_their_fewest_seats_are_exact(name: str) -> None:
         ("chase-the-ace,seats=4", True),
         ("chase-the-ace,seats=5", False),
         ("standard,seats=4,refusal=fee", False),
+        ("standard,seats=3,lives=5,refusal=fee", True),
+        ("standard,seats=3,lives=5,refusal=fee,queen=redirects", False),
         ("standard,seats=2,lives=30000", False),
         ("standard,seats=3,max_rounds=1000000", False),
         ("chase-the-ace,seats=52,decks=2", False),
