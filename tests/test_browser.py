@@ -16,10 +16,10 @@ from typing import Any
 
 import pytest
 
-from cuckoo_env import events, records
+from cuckoo_env import events, explain, records
 from cuckoo_env.cards import card_symbol, card_text, parse_card, rank_of
 from cuckoo_env.engine import NO_CARD
-from cuckoo_env.rules import Rules
+from cuckoo_env.rules import FinalTie, Rules
 
 CHROMIUM = next(
     filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None
@@ -403,9 +403,10 @@ def check_round(somebody: Person, number: int) -> None:
     """The panel after a round says who lost what, with which card, and everybody's lives."""
     table, page = somebody.table, somebody.page
     rounds = rounds_of(table)
-    losses = [event for event in rounds[number - 1] if event.event == "lost"]
+    losses = stood(rounds[number - 1])
     revealed = {event.seat: event.card for event in rounds[number - 1] if event.event == "revealed"}
-    assert page.inner_text(".result h2") == f"Round {number}: {told_together(losses, table)}"
+    heading = page.inner_text(".result h2")
+    assert heading == f"Round {number}: {told_together(rounds[number - 1], table)}"
     marked = page.locator(".standing-loses").evaluate_all(
         "all => all.map(each => Number(each.dataset.seat))"
     )
@@ -415,17 +416,26 @@ def check_round(somebody: Person, number: int) -> None:
     whys = " ".join(reasons)
     assert all(card_symbol(parse_card(revealed[event.seat])) in whys for event in losses)
     lives = [table.rules.lives] * table.rules.seats
-    for event in (event for happened in rounds[:number] for event in happened):
-        if event.event == "lost":
-            lives[event.seat] -= event.count
+    for event in (event for happened in rounds[:number] for event in stood(happened)):
+        lives[event.seat] -= event.count
     shown = page.locator(".standing").evaluate_all(
         "all => all.map(each => each.querySelectorAll('.token:not(.token-lost)').length)"
     )
     assert shown == lives
 
 
-def told_together(losses: list[Any], table: Any) -> str:
-    """The losses of a round in which each loses one life."""
+def stood(happened: list[Any]) -> list[Any]:
+    """The losses of a round, but for those that a final tie takes back."""
+    stands = events.losses_stand(happened)
+    return [event for event in happened if event.event == "lost" and stands]
+
+
+def told_together(happened: list[Any], table: Any) -> str:
+    """What a round came to in which each loses one life, if it stands."""
+    losses = stood(happened)
+    if not losses:
+        tie = next(event for event in happened if event.event == "final_tie")
+        return str(events.sentence(tie, table.seat, table.names))
     if len(losses) == 1:
         return str(events.sentence(losses[0], table.seat, table.names))
     names = ["You" if each.seat == table.seat else table.names[each.seat] for each in losses]
@@ -474,15 +484,15 @@ def test_a_tie_for_everybody_s_last_life_costs_nothing(person: Any, deal: Any) -
     somebody.sit_down("standard", 2, ("robin",), final_tie="replay", lives="1")
     assert somebody.decide("keep") == "round"
     page = somebody.page
-    heading = "Round 1: a tie for everybody's last life. Nobody loses one."
-    assert page.inner_text(".result h2") == heading
+    check_round(somebody, 1)
+    assert page.inner_text(".result h2") == "Round 1: Everyone still in would go out at once."
     said = page.locator(".result > p")
     assert "they keep their lives" in said.first.inner_text()
     size = "each => parseFloat(getComputedStyle(each).fontSize)"
     assert said.first.evaluate(size) == page.locator("body").evaluate(size)
     assert page.locator(".standing-loses").count() == 0
     assert "−" not in page.inner_text(".result")
-    assert page.locator("text=tied, keeps its life").count() == 2
+    assert page.locator(".standing-tied").all_inner_texts() == ["tied", "tied"]
     assert somebody.tokens == [1, 1]
     losses = [line for line in somebody.log if " a life" in line]
     assert len(losses) == 2
@@ -491,7 +501,29 @@ def test_a_tie_for_everybody_s_last_life_costs_nothing(person: Any, deal: Any) -
     somebody.play(lambda legal: legal[0])
     page.click("text=Every round")
     first = page.locator(".rounds li").first.inner_text()
-    assert first == "a tie for everybody's last life"
+    assert first == "a tie"
+
+
+def test_a_tie_that_brings_all_back_is_told_in_the_words_of_its_rule(
+    person: Any, deal: Any
+) -> None:
+    def out_then_tied(table: Any) -> bool:
+        if "out" not in happened_after(table, "keep"):
+            return False
+        return table.snapshot()["phase"] == "decide" and "carried" in happened_after(table, "keep")
+
+    deal("standard,seats=3,lives=1,final_tie=carry", "robin,alex", out_then_tied)
+    somebody = person()
+    somebody.sit_down("standard", 3, ("robin", "alex"), final_tie="carry", lives="1")
+    somebody.decide("keep")
+    somebody.press("Next round")
+    assert somebody.decide("keep") == "round"
+    page = somebody.page
+    assert page.inner_text(".result h2") == "Round 2: Everyone still in would go out at once."
+    said = page.locator(".result > p").first.inner_text()
+    assert said == explain.CHOICES["final_tie"][FinalTie.CARRY]
+    assert page.locator(".standing-tied").all_inner_texts() == ["tied", "tied"]
+    assert somebody.tokens == [1, 1, 1]
 
 
 def test_those_who_lose_together_are_told_together(person: Any, deal: Any) -> None:

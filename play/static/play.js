@@ -308,7 +308,7 @@ class PlayPage {
   /** Who lost what in every round. */
   #drawRounds(rounds) {
     const told = ({ seat, count, card }) => `${this.names[seat]} −${count} (${cardSymbol(card)})`;
-    const nothing = (tied) => (tied ? "a tie for everybody's last life" : "nobody lost a life");
+    const nothing = (tied) => (tied ? "a tie" : "nobody lost a life");
     return h("details", { class: "rounds" }, h("summary", {}, "Every round"),
       h("ol", {}, rounds.map(({ lost, tied }) => h("li", {}, listed(lost.map(told)) || nothing(tied)))));
   }
@@ -349,9 +349,9 @@ class PlayPage {
     return [said(notes), explain("whys")];
   }
 
-  /** Who loses how much; those who lose as much are told together. */
-  #lossesText({ losses, tied }) {
-    if (tied.length) return "a tie for everybody's last life. Nobody loses one.";
+  /** Who loses how much; those who lose as much are told together. What does not stand is not lost. */
+  #lossesText({ losses, tied, notes }) {
+    if (tied.length) return notes.find((frame) => frame.event === "final_tie").text;
     const counts = [...new Set(losses.map((frame) => frame.count))];
     return counts.map((count) => {
       const alike = losses.filter((frame) => frame.count === count);
@@ -371,7 +371,7 @@ class PlayPage {
     reveal ? drawCard(reveal.card) : null,
     h("span", { class: "standing-name" }, this.names[at], loss ? ` −${loss.count}` : null),
     h("span", { class: "lives" }, drawLives(seat), seat.in ? null : h("span", { class: "standing-note" }, "out")),
-    tied ? h("span", { class: "standing-tied" }, "tied, keeps its life") : null);
+    tied ? h("span", { class: "standing-tied" }, "tied") : null);
   }
 
   // The rest
