@@ -1686,6 +1686,51 @@ def test_a_server_that_is_gone_is_missed_without_a_click(person: Any, served: Se
     assert somebody.settle() == "decide"
 
 
+def test_a_page_that_failed_is_drawn_when_the_server_is_back(person: Any, served: Served) -> None:
+    somebody = person()
+    somebody.expects = (
+        "404",
+        "ERR_CONNECTION_REFUSED",
+        "ERR_EMPTY_RESPONSE",
+        "ERR_CONNECTION_RESET",
+    )
+    somebody.page.clock.install()
+    somebody.sit_down()
+    served.stop()
+    somebody.page.evaluate("location.hash = 'learn/king'")
+    somebody.page.wait_for_selector("h1 >> text=The table is empty")
+    served.start()
+    somebody.page.clock.fast_forward(10_000)
+    somebody.page.wait_for_selector(".lesson")
+    # The lesson is there; that the table is not has still to be said.
+    assert "the server was restarted" in somebody.page.inner_text(".notice")
+
+
+def test_a_table_that_is_gone_tells_nothing_more(person: Any, served: Served) -> None:
+    somebody = person(pace="calm")
+    somebody.expects = (
+        "404",
+        "ERR_CONNECTION_REFUSED",
+        "ERR_EMPTY_RESPONSE",
+        "ERR_CONNECTION_RESET",
+    )
+    somebody.page.clock.install()
+    somebody.go("new")
+    somebody.page.click("text=Deal the cards")
+    somebody.page.wait_for_selector(".controls[data-state=telling]")
+    somebody.page.clock.pause_at(somebody.page.evaluate("Date.now() + 1"))
+    served.stop()
+    served.start()
+    with somebody.page.expect_response("**/api/tables/*"):
+        # What is told meanwhile is little: one timer fires once, however long one waits.
+        somebody.page.clock.fast_forward(10_000)
+    somebody.page.wait_for_selector(".notice >> text=the server was restarted")
+    told = len(somebody.log)
+    somebody.page.clock.run_for(60_000)
+    assert len(somebody.log) == told
+    assert somebody.state == "telling"
+
+
 def test_a_server_that_answers_again_is_no_news(person: Any) -> None:
     somebody = person()
     somebody.expects = ("ERR_FAILED",)

@@ -5,7 +5,7 @@
 import { ApiError, get, OFFLINE } from "./api.js";
 import { button, h } from "./dom.js";
 import { learnPage, lessonPage } from "./learn.js";
-import { playPage } from "./play.js";
+import { leaveTable, playPage } from "./play.js";
 import { pref, setPref } from "./prefs.js";
 import { referencePage } from "./reference.js";
 import { replayPage } from "./replay.js";
@@ -57,6 +57,7 @@ const app = {
 
   tableIsGone() {
     setPref("table", "");
+    leaveTable();
     const text = "This table is no longer there: the server was restarted, or nobody played for a long time.";
     this.notice(text, [["Choose a new table", () => goTo("new")]]);
   },
@@ -83,6 +84,11 @@ const app = {
 
   meetAgain() {
     this.clearNotice();
+    this.drawAgain();
+  },
+
+  /** What could not be drawn while the server was gone. */
+  drawAgain() {
     if (failed) show();
   },
 
@@ -91,8 +97,12 @@ const app = {
     this.offered = null;
     const id = pref("table");
     const gone = id && await get(`tables/${id}`).then(() => false, ({ code }) => code === "unknown-table");
-    if (gone) this.tableIsGone();
-    else this.meetAgain();
+    if (!gone) {
+      this.meetAgain();
+      return;
+    }
+    this.tableIsGone();
+    this.drawAgain();
   },
 
   /** Say what went wrong, and what can be done. */

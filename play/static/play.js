@@ -40,6 +40,12 @@ export async function playPage(room, app) {
   return kept;
 }
 
+/** The table is no longer there: nothing more is told of it. */
+export function leaveTable() {
+  kept?.teller.stop();
+  kept = null;
+}
+
 class PlayPage {
   constructor(id, snapshot, app) {
     Object.assign(this, { id, app });
@@ -164,7 +170,6 @@ class PlayPage {
   async #fail(error) {
     if (!(error instanceof ApiError)) throw error;
     if (error.code === "unknown-table") {
-      this.teller.stop();
       this.app.tableIsGone();
       return;
     }
