@@ -907,6 +907,37 @@ def test_a_stale_page_is_told_and_catches_up(person: Any) -> None:
     )
 
 
+def refuse(route: Any) -> None:
+    error = {"code": "illegal", "message": "action: this one is refused"}
+    route.fulfill(status=400, json={"error": error})
+
+
+LOSSES = {"lost": lambda route: route.abort(), "refused": refuse}
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_message_without_effect_tells_nothing_again(person: Any, loss: str) -> None:
+    somebody = person()
+    somebody.expects = ("ERR_FAILED", "400")
+    somebody.sit_down(coach=True)
+    somebody.decide("keep")
+    if somebody.state == "round":
+        somebody.press("Next round")
+    told, advice = somebody.log, somebody.page.inner_text(".coach-body")
+    somebody.page.route("**/api/tables/*/*", LOSSES[loss])
+    switch = somebody.page.get_by_role("switch", name="Coach")
+    for control in (somebody.page.locator(".actions [data-action=keep]"), switch):
+        with somebody.page.expect_response("**/api/tables/*"):
+            control.click()
+            somebody.page.locator(".notice button").click()
+    somebody.page.wait_for_selector(".coach [role=switch][aria-checked=true]")
+    assert somebody.log == told
+    assert somebody.page.inner_text(".coach-body") == advice
+    somebody.page.unroute("**/api/tables/*/*")
+    somebody.decide("keep")
+    assert somebody.log[: len(told)] == told
+
+
 # Learning
 
 

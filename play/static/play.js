@@ -157,9 +157,13 @@ class PlayPage {
   /** One message at a time: until it is answered no other is sent. */
   async #send(verb, message) {
     this.busy = true;
+    const said = [...this.coachBody.childNodes];
     const waiting = verb === "act" ? setTimeout(() => this.#showThinking(), PATIENCE) : null;
     try {
       return await post(`tables/${this.id}/${verb}`, { turn: this.snapshot.turn, ...message });
+    } catch (error) {
+      this.coachBody.replaceChildren(...said);
+      throw error;
     } finally {
       clearTimeout(waiting);
       this.busy = false;
@@ -169,31 +173,40 @@ class PlayPage {
   /** A stale or refused message changes nothing: show where the table stands. */
   async #fail(error) {
     if (!(error instanceof ApiError)) throw error;
-    if (error.code === "unknown-table") {
-      this.app.tableIsGone();
-      return;
-    }
-    if (error.code === "offline") {
-      this.app.notice(error.message, [["Try again", () => this.#catchUp()]]);
-      return;
-    }
-    await this.#catchUp();
-    this.app.notice(error.message);
+    if (["unknown-table", "offline"].includes(error.code)) this.#miss(error);
+    else if (await this.#catchUp()) this.app.notice(error.message);
+  }
+
+  /** Nobody can say where the table stands. */
+  #miss(error) {
+    if (!(error instanceof ApiError)) throw error;
+    if (error.code === "unknown-table") this.app.tableIsGone();
+    else this.app.notice(error.message, [["Try again", () => this.#catchUp()]]);
   }
 
   /** Whoever comes back to the page is told if the table is gone or has moved on. */
   lookAgain() {
-    if (!this.busy) this.#catchUp({ unlessTurn: this.snapshot.turn });
+    if (!this.busy) this.#catchUp();
   }
 
-  async #catchUp({ unlessTurn = null } = {}) {
+  /** Learn where the table stands, and whether anybody says so. What has been told is not told again. */
+  async #catchUp() {
     try {
       const snapshot = await get(`tables/${this.id}`);
       this.app.clearNotice();
-      if (snapshot.turn !== unlessTurn) await this.receive(snapshot, { known: true });
+      if (snapshot.turn === this.snapshot.turn) this.#stay(snapshot);
+      else await this.receive(snapshot, { known: true });
+      return true;
     } catch (error) {
-      await this.#fail(error);
+      this.#miss(error);
+      return false;
     }
+  }
+
+  /** The table has not moved on: at most the coach was switched. */
+  #stay(snapshot) {
+    this.snapshot = snapshot;
+    setToggle(this.coachSwitch, snapshot.coach);
   }
 
   // Telling
