@@ -1776,6 +1776,39 @@ def test_a_server_that_answers_again_is_no_news(person: Any) -> None:
     assert somebody.decide("keep") in {"decide", "round"}
 
 
+@pytest.mark.parametrize(
+    ("page", "asked"),
+    [
+        ("learn/king", "**/api/lessons/king"),
+        ("reference", "**/api/explain"),
+        ("play", "**/api/tables/*/act"),
+    ],
+)
+def test_a_page_that_was_left_reports_no_failure(person: Any, page: str, asked: str) -> None:
+    somebody = person()
+    somebody.expects = ("ERR_FAILED",)
+    somebody.sit_down()
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    with somebody.page.expect_request(asked) as sought:
+        somebody.page.route(asked, hold)
+        somebody.page.evaluate("page => { location.hash = page; }", page)
+        if page == "play":
+            somebody.page.click("[data-action=keep]")
+    assert sought.value
+    somebody.page.evaluate("location.hash = 'learn'")
+    somebody.page.wait_for_selector(".shelf")
+    assert len(held) == 1
+    with somebody.page.expect_event("requestfailed"):
+        held[0].abort()
+    somebody.page.wait_for_timeout(100)
+    assert somebody.page.locator(".notice").count() == 0
+    assert somebody.page.locator(".shelf").is_visible()
+
+
 @pytest.mark.parametrize("address", ["constructor", "toString", "%", "play/%"])
 def test_an_address_that_leads_nowhere_leads_home(person: Any, address: str) -> None:
     somebody = person()

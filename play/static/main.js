@@ -40,6 +40,12 @@ const app = {
     return this.offered;
   },
 
+  /** For a page that waits for an answer: whether it will still be the one that is wanted then. */
+  visiting() {
+    const mine = visit;
+    return () => mine === visit;
+  },
+
   /** A new table has answered: go there. */
   sitDown({ table, ...snapshot }) {
     setPref("table", table);
@@ -138,7 +144,7 @@ function addressed() {
 async function show() {
   const [name, argument] = addressed();
   visit += 1;
-  const mine = visit;
+  const isWanted = app.visiting();
   const room = h("div", { class: "room" });
   let page = null;
   failed = false;
@@ -146,10 +152,11 @@ async function show() {
     page = await PAGES[name].show(room, app, argument);
   } catch (error) {
     if (!(error instanceof ApiError)) throw error;
+    if (!isWanted()) return;
     failed = true;
     explain(error, room);
   }
-  if (mine === visit) open(room, page, name, argument);
+  if (isWanted()) open(room, page, name, argument);
 }
 
 function open(room, page, name, argument) {

@@ -26,14 +26,17 @@ const PATIENCE = 400;
 let kept = null;
 
 export async function playPage(room, app) {
+  const isWanted = app.visiting();
   const id = pref("table");
   const fresh = app.takeFresh();
   if (kept?.id !== id) {
     const snapshot = fresh ?? (await get(`tables/${id}`));
     kept?.teller.stop();
     kept = new PlayPage(id, snapshot, app);
+    kept.isWanted = isWanted;
     kept.receive(snapshot, { known: !fresh });
   } else {
+    kept.isWanted = isWanted;
     kept.lookAgain();
   }
   room.append(...kept.parts);
@@ -174,12 +177,13 @@ class PlayPage {
   async #fail(error) {
     if (!(error instanceof ApiError)) throw error;
     if (["unknown-table", "offline"].includes(error.code)) this.#miss(error);
-    else if (await this.#catchUp()) this.app.notice(error.message);
+    else if (await this.#catchUp() && this.isWanted()) this.app.notice(error.message);
   }
 
-  /** Nobody can say where the table stands. */
+  /** Nobody can say where the table stands; whoever is elsewhere hears of it on coming back. */
   #miss(error) {
     if (!(error instanceof ApiError)) throw error;
+    if (!this.isWanted()) return;
     if (error.code === "unknown-table") this.app.tableIsGone();
     else this.app.notice(error.message, [["Try again", () => this.#catchUp()]]);
   }

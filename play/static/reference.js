@@ -11,9 +11,9 @@ import { chosenRules } from "./setup.js";
 const LONG = 2300;
 
 export async function referencePage(room, app) {
+  const sheet = new Sheet(app);
   const menu = await app.menu();
   const offered = await offers(menu);
-  const sheet = new Sheet(app);
   const choice = select(offered, offered[0][0], (rules) => sheet.show(rules));
   room.append(h("div", { class: "reference" },
     h("h1", { tabindex: "-1" }, "Quick reference"),
@@ -45,6 +45,7 @@ async function rulesOfTheTable() {
 class Sheet {
   constructor(app) {
     this.app = app;
+    this.isWanted = app.visiting();
     this.element = h("article", { class: "sheet", "aria-live": "polite" });
   }
 
@@ -56,7 +57,7 @@ class Sheet {
       if (rules === this.wanted) this.#draw(told);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      this.app.notice(error.message, [["Try again", () => this.show(rules)]]);
+      if (this.isWanted()) this.app.notice(error.message, [["Try again", () => this.show(rules)]]);
     }
   }
 
