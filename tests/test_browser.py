@@ -1847,6 +1847,54 @@ def test_who_cannot_play_the_rules_cannot_be_chosen(person: Any) -> None:
     assert somebody.page.inner_text("[data-unplayable]").startswith("Equilibrium ")
 
 
+def test_two_clicks_lay_one_table(person: Any) -> None:
+    somebody = person()
+    somebody.go("new")
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    somebody.page.route("**/api/tables", hold)
+    somebody.page.dblclick("text=Deal the cards")
+    somebody.page.wait_for_timeout(100)
+    assert len(held) == 1
+    held[0].continue_()
+    assert somebody.settle() == "decide"
+
+
+def test_a_choice_that_is_no_longer_offered_is_not_kept(person: Any) -> None:
+    somebody = person()
+    chosen = {"preset": "of-old", "changes": {"king": "plain"}, "name": "Ann"}
+    somebody.context.add_init_script(
+        f"sessionStorage.setItem('cuckoo.setup', {json.dumps(json.dumps(chosen))})"
+    )
+    somebody.go("new")
+    assert somebody.page.input_value("[name=preset]") == "practice-table"
+    assert somebody.page.input_value("[name=name]") == "Ann"
+    assert somebody.page.inner_text(".setup-form summary") == "Variants"
+    somebody.page.click("text=Deal the cards")
+    assert somebody.settle() == "decide"
+
+
+def test_only_what_can_be_changed_back_counts_as_changed(person: Any) -> None:
+    somebody = person()
+
+    def serve_rules(route: Any) -> None:
+        menu = route.fetch().json()
+        menu["defaults"]["rules"] = "standard,stake=2,first_dealer=2,lives=4"
+        route.fulfill(json=menu)
+
+    somebody.page.route("**/api/menu", serve_rules)
+    somebody.go("new")
+    title = somebody.page.locator(".setup-form summary")
+    assert title.inner_text() == "Variants (1 changed)"
+    dealer = somebody.page.locator("[name=axis-first_dealer]")
+    assert dealer.input_value() == ""
+    dealer.select_option("lot")
+    assert title.inner_text() == "Variants (2 changed)"
+
+
 def test_what_is_typed_last_counts_when_the_cards_are_dealt(person: Any) -> None:
     somebody = person()
     somebody.go("new")

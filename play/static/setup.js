@@ -22,7 +22,7 @@ const TITLES = {
 
 export async function setupPage(room, app) {
   const menu = await app.menu();
-  new SetupPage(room, menu, app);
+  return new SetupPage(room, menu, app);
 }
 
 /** The rules that were chosen in this tab, as text; null where nothing was. */
@@ -30,8 +30,11 @@ export function chosenRules(menu) {
   return pref("setup") ? rulesText(choiceOf(menu)) : null;
 }
 
+/** What was chosen last, as far as it is still offered. */
 function choiceOf(menu) {
-  return { ...firstChoice(menu), ...JSON.parse(pref("setup") || "{}") };
+  const { preset, changes, ...others } = JSON.parse(pref("setup") || "{}");
+  const offered = menu.presets.some(({ name }) => name === preset);
+  return { ...firstChoice(menu), ...others, ...(offered ? { preset, changes } : {}) };
 }
 
 function rulesText({ preset, seats, changes }) {
@@ -56,6 +59,10 @@ class SetupPage {
       h("div", { class: "setup" }, this.form, this.explained));
     this.#draw();
     this.#explain();
+  }
+
+  leave() {
+    clearTimeout(this.timer);
   }
 
   #draw() {
@@ -168,7 +175,7 @@ class SetupPage {
     this.variantsTitle = h("summary");
     this.#countVariants();
     this.variants.replaceChildren(h("details", {
-      open: this.variantsOpen || Object.keys(this.choice.changes).length > 0,
+      open: this.variantsOpen || this.#changed() > 0,
       ontoggle: (event) => { this.variantsOpen = event.target.open; },
     },
     this.variantsTitle,
@@ -177,8 +184,19 @@ class SetupPage {
       Object.entries(this.menu.axes).map(([axis, values]) => this.#drawAxis(axis, values)))));
   }
 
+  /** How much was changed that can be changed here: rules of the server's own may say more. */
+  #changed() {
+    return Object.keys(this.choice.changes).filter((axis) => axis in NUMBERS || this.#chosen(axis)).length;
+  }
+
+  /** What was chosen of what is offered. */
+  #chosen(axis) {
+    const values = this.menu.axes[axis] ?? [];
+    return values.find(({ value }) => value === this.choice.changes[axis])?.value ?? "";
+  }
+
   #countVariants() {
-    const changed = Object.keys(this.choice.changes).length;
+    const changed = this.#changed();
     this.variantsTitle.textContent = changed ? `Variants (${changed} changed)` : "Variants";
   }
 
@@ -192,7 +210,7 @@ class SetupPage {
   #drawAxis(axis, values) {
     const named = values.map(({ value }) => [value, value.replaceAll("_", " ")]);
     const options = [["", "as in the rule set"], ...named];
-    const chosen = this.choice.changes[axis] ?? "";
+    const chosen = this.#chosen(axis);
     const control = select(options, chosen, (value) => this.#change(axis, value));
     control.name = `axis-${axis}`;
     const hint = h("p", { class: "hint", "data-axis": axis },
@@ -274,6 +292,8 @@ class SetupPage {
 
   async #start(event) {
     event.preventDefault();
+    if (this.busy) return;
+    this.busy = true;
     const { name, opponents, coach } = this.choice;
     try {
       const answer = await post("tables", { rules: rulesText(this.choice), opponents, name, coach });
@@ -281,6 +301,8 @@ class SetupPage {
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
       this.app.notice(error.message);
+    } finally {
+      this.busy = false;
     }
   }
 }
