@@ -1749,11 +1749,11 @@ def test_a_table_that_is_gone_tells_nothing_more(person: Any, served: Served) ->
     somebody.go("new")
     somebody.page.click("text=Deal the cards")
     somebody.page.wait_for_selector(".controls[data-state=telling]")
-    somebody.page.clock.pause_at(somebody.page.evaluate("Date.now() + 1"))
+    somebody.page.clock.pause_at(somebody.page.evaluate("Date.now() / 1000 + 1"))
     served.stop()
     served.start()
     with somebody.page.expect_response("**/api/tables/*"):
-        # What is told meanwhile is little: one timer fires once, however long one waits.
+        # Each timer fires once, however long one waits: the telling has not come far.
         somebody.page.clock.fast_forward(10_000)
     somebody.page.wait_for_selector(".notice >> text=the server was restarted")
     told = len(somebody.log)
@@ -1893,6 +1893,20 @@ def test_only_what_can_be_changed_back_counts_as_changed(person: Any) -> None:
     assert dealer.input_value() == ""
     dealer.select_option("lot")
     assert title.inner_text() == "Variants (2 changed)"
+
+
+def test_rules_are_not_explained_to_who_has_left(person: Any) -> None:
+    somebody = person()
+    somebody.page.clock.install()
+    somebody.go("new")
+    somebody.page.wait_for_selector(".explained h3")
+    asked = len(somebody.asked)
+    somebody.page.clock.pause_at(somebody.page.evaluate("Date.now() / 1000 + 1"))
+    somebody.page.select_option("[name=preset]", "onesies")
+    somebody.page.evaluate("location.hash = 'learn'")
+    somebody.page.wait_for_selector(".shelf")
+    somebody.page.clock.run_for(1000)
+    assert [url for url in somebody.asked[asked:] if url.endswith("/explain")] == []
 
 
 def test_what_is_typed_last_counts_when_the_cards_are_dealt(person: Any) -> None:
