@@ -33,7 +33,7 @@ export function cardName(card) {
 
 /** "9♥", as the sentences of the game write it. */
 export function cardSymbol(card) {
-  return (card[0] === "T" ? "10" : card[0]) + { c: "♣", d: "♦", h: "♥", s: "♠" }[card[1]];
+  return rankText(card) + { c: "♣", d: "♦", h: "♥", s: "♠" }[card[1]];
 }
 
 /** The picture of a card; null is a card that lies face down, and `peeked` one that one knows all the same. */

@@ -2,21 +2,21 @@
  * The coach's word on a decision: what each action was worth, and why.
  */
 
-import { h, spoken } from "./dom.js";
+import { capital, h, spoken } from "./dom.js";
 
 /** A win share in per cent: 0.4213 is "42.1 %". */
-export function percent(share) {
+function percent(share) {
   return `${(100 * share).toFixed(1)} %`;
 }
 
 /** A difference of win shares, in points: 0.0213 is "2.1 points". */
-export function points(share) {
+function points(share) {
   const text = (100 * share).toFixed(1);
   return `${text} ${text === "1.0" ? "point" : "points"}`;
 }
 
 /** What every action was worth, as bars and figures. */
-export function drawWorths(advice) {
+function drawWorths(advice) {
   const worths = Object.entries(advice.worth);
   return h("ul", { class: "worths" }, worths.map(([action, share]) => {
     const bar = h("span", {});
@@ -32,7 +32,7 @@ export function drawWorths(advice) {
 }
 
 /** One line: the best choice, or what the choice cost. */
-export function drawVerdict(advice) {
+function drawVerdict(advice) {
   if (advice.clear) {
     return h("p", { class: "verdict verdict-cost" },
       `${capital(advice.best)} was better by ${points(advice.cost)}.`);
@@ -43,7 +43,7 @@ export function drawVerdict(advice) {
 }
 
 /** How sure the figures are. */
-export function drawSureness(advice) {
+function drawSureness(advice) {
   return h("p", { class: "hint" }, advice.exact
     ? "Exact: your share of the wins against these opponents, if you play your best from here on."
     : `Sampled, with a standard error of ${points(advice.error)}: your share of the wins against `
@@ -77,8 +77,4 @@ function drawDecisions(decisions) {
     h("p", {}, h("strong", {}, each.when), `: you chose ${each.action}; ${each.best} was better by `,
       h("span", { class: "cost" }, points(each.cost)), "."),
     h("p", { class: "hint" }, each.why))));
-}
-
-function capital(word) {
-  return word[0].toUpperCase() + word.slice(1);
 }

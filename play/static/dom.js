@@ -46,6 +46,12 @@ export function arrowKeys() {
   return h("span", { "aria-hidden": "true" }, h("kbd", {}, "←"), h("kbd", {}, "→"));
 }
 
+/** Whether a key was pressed for the page: alone, and not where somebody writes or chooses. */
+export function isForPage(event) {
+  if (event.ctrlKey || event.metaKey || event.altKey) return false;
+  return !event.target.closest?.("input, select, textarea");
+}
+
 let lastId = 0;
 
 /** A name for an element that another one refers to. */
@@ -94,6 +100,10 @@ export function setToggle(control, on) {
 export function listed(words) {
   if (words.length < 2) return words.join("");
   return `${words.slice(0, -1).join(", ")} and ${words.at(-1)}`;
+}
+
+export function capital(text) {
+  return text[0].toUpperCase() + text.slice(1);
 }
 
 export function counted(number, one, several) {

@@ -4,7 +4,7 @@
 
 import { get } from "./api.js";
 import { drawCard } from "./cards.js";
-import { arrowKeys, button, h } from "./dom.js";
+import { arrowKeys, button, capital, h, isForPage } from "./dom.js";
 import { Stage } from "./stage.js";
 
 /** A card for every lesson: what it is about, or what plays a part in it. */
@@ -119,12 +119,8 @@ class LessonPage {
   }
 
   #press(event) {
-    if (event.target.closest?.("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!isForPage(event)) return;
     if (event.key === "ArrowRight" && (!this.step.ask || this.answers.has(this.at))) this.#go(1);
     if (event.key === "ArrowLeft") this.#go(-1);
   }
-}
-
-function capital(word) {
-  return word[0].toUpperCase() + word.slice(1);
 }

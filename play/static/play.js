@@ -5,7 +5,7 @@
 import { ApiError, get, post } from "./api.js";
 import { cardName, cardSymbol, drawCard } from "./cards.js";
 import { drawAdvice, drawCostliest, drawNoAdvice } from "./coach.js";
-import { button, counted, field, h, listed, select, setToggle, toggle } from "./dom.js";
+import { button, capital, counted, field, h, isForPage, listed, select, setToggle, toggle } from "./dom.js";
 import { mayMove, pref, setPref } from "./prefs.js";
 import { drawLives, Stage } from "./stage.js";
 import { PACE_NAMES, RoundStory, Teller } from "./teller.js";
@@ -346,8 +346,7 @@ class PlayPage {
     if (!winners.length) return `Nobody wins, ${after}.`;
     const names = listed(winners.map((seat) => (seat === this.you ? "you" : this.names[seat])));
     const verb = winners.length > 1 || winners[0] === this.you ? "win" : "wins";
-    const text = `${names} ${verb}${winners.length > 1 ? " together" : ""}, ${after}.`;
-    return text[0].toUpperCase() + text.slice(1);
+    return capital(`${names} ${verb}${winners.length > 1 ? " together" : ""}, ${after}.`);
   }
 
   /** Who lost what in a round, and why; everybody's lives. */
@@ -433,8 +432,7 @@ class PlayPage {
   }
 
   #press(event) {
-    if (pref("letters") !== "on" || event.ctrlKey || event.metaKey || event.altKey || event.repeat) return;
-    if (event.target.closest?.("input, select, textarea")) return;
+    if (pref("letters") !== "on" || event.repeat || !isForPage(event)) return;
     const control = this.controls.querySelector(`[data-letter="${CSS.escape(event.key.toLowerCase())}"]`);
     if (!control) return;
     event.preventDefault();

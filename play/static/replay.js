@@ -3,7 +3,7 @@
  */
 
 import { get } from "./api.js";
-import { arrowKeys, button, field, h, select } from "./dom.js";
+import { arrowKeys, button, field, h, isForPage, select } from "./dom.js";
 import { pref } from "./prefs.js";
 import { Stage } from "./stage.js";
 
@@ -120,7 +120,7 @@ class ReplayPage {
   }
 
   #press(event) {
-    if (event.target.closest?.("input, select") || event.ctrlKey || event.metaKey || event.altKey) return;
+    if (!isForPage(event)) return;
     if (event.key === "ArrowRight") this.#go(this.at + 1);
     if (event.key === "ArrowLeft") this.#go(this.at - 1);
   }

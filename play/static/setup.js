@@ -44,7 +44,7 @@ function rulesText({ preset, seats, changes }) {
 
 class SetupPage {
   constructor(room, menu, app) {
-    Object.assign(this, { menu, app });
+    Object.assign(this, { menu, app, isWanted: app.visiting() });
     this.choice = choiceOf(menu);
     this.unplayable = {};
     this.explained = h("section", {
@@ -300,7 +300,7 @@ class SetupPage {
       this.app.sitDown(answer);
     } catch (error) {
       if (!(error instanceof ApiError)) throw error;
-      this.app.notice(error.message);
+      if (this.isWanted()) this.app.notice(error.message);
     } finally {
       this.busy = false;
     }
