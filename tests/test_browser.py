@@ -938,6 +938,26 @@ def test_a_message_without_effect_tells_nothing_again(person: Any, loss: str) ->
     assert somebody.log[: len(told)] == told
 
 
+def test_an_answer_from_before_the_last_move_is_not_told(person: Any) -> None:
+    somebody = person()
+    somebody.sit_down()
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append((route, route.fetch()))
+
+    somebody.page.route("**/api/tables/*", hold)
+    somebody.page.evaluate("document.dispatchEvent(new Event('visibilitychange'))")
+    somebody.page.wait_for_timeout(100)
+    ((route, before),) = held
+    somebody.decide("keep")
+    told, state = somebody.log, somebody.state
+    with somebody.page.expect_response("**/api/tables/*"):
+        route.fulfill(response=before)
+    somebody.page.wait_for_timeout(100)
+    assert (somebody.log, somebody.state) == (told, state)
+
+
 # Learning
 
 

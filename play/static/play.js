@@ -198,6 +198,8 @@ class PlayPage {
     try {
       const snapshot = await get(`tables/${this.id}`);
       this.app.clearNotice();
+      // Whoever has moved meanwhile has a newer answer, or gets one.
+      if (this.busy || snapshot.turn < this.snapshot.turn) return true;
       if (snapshot.turn === this.snapshot.turn) this.#stay(snapshot);
       else await this.receive(snapshot, { known: true });
       return true;
