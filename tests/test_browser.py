@@ -958,6 +958,28 @@ def test_an_answer_from_before_the_last_move_is_not_told(person: Any) -> None:
     assert (somebody.log, somebody.state) == (told, state)
 
 
+def test_what_takes_its_time_says_so(person: Any) -> None:
+    somebody = person()
+    held: list[Any] = []
+
+    def hold(route: Any) -> None:
+        held.append(route)
+
+    somebody.go("learn")
+    somebody.page.route("**/api/lessons/*", hold)
+    somebody.page.evaluate("location.hash = '#learn/king'")
+    somebody.page.wait_for_selector("[role=status] >> text=One moment")
+    held.pop().continue_()
+    somebody.page.wait_for_selector("h1 >> text=A king in the way")
+    somebody.go("new")
+    somebody.page.route("**/api/tables", hold)
+    somebody.page.click("text=Deal the cards")
+    somebody.page.wait_for_selector("button >> text=One moment")
+    somebody.expects = ("ERR_FAILED",)
+    held.pop().abort()
+    somebody.page.wait_for_selector("button >> text=Deal the cards")
+
+
 # Learning
 
 

@@ -3,6 +3,8 @@
  */
 
 export const OFFLINE = "The table's server does not answer. It may have been stopped.";
+/** Milliseconds after which it is said that an answer takes its time, as the first game on a machine does. */
+export const PATIENCE = 400;
 
 /** What went wrong: `code` for the page, `message` for the person. */
 export class ApiError extends Error {

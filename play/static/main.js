@@ -2,7 +2,7 @@
  * The practice table in the browser: which page is shown, and what all pages share.
  */
 
-import { ApiError, get, OFFLINE } from "./api.js";
+import { ApiError, get, OFFLINE, PATIENCE } from "./api.js";
 import { button, h } from "./dom.js";
 import { learnPage, lessonPage } from "./learn.js";
 import { leaveTable, playPage } from "./play.js";
@@ -148,6 +148,7 @@ async function show() {
   const room = h("div", { class: "room" });
   let page = null;
   failed = false;
+  const patience = setTimeout(() => isWanted() && wait(), PATIENCE);
   try {
     page = await PAGES[name].show(room, app, argument);
   } catch (error) {
@@ -155,8 +156,17 @@ async function show() {
     if (!isWanted()) return;
     failed = true;
     explain(error, room);
+  } finally {
+    clearTimeout(patience);
   }
   if (isWanted()) open(room, page, name, argument);
+}
+
+/** Say that the page takes its time. */
+function wait() {
+  shown?.leave?.();
+  shown = null;
+  main.replaceChildren(h("p", { class: "waiting", role: "status" }, "One moment: this is being made ready …"));
 }
 
 function open(room, page, name, argument) {

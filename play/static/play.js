@@ -2,7 +2,7 @@
  * The table at which the person plays: told frame by frame, decided with buttons or letters.
  */
 
-import { ApiError, get, post } from "./api.js";
+import { ApiError, PATIENCE, get, post } from "./api.js";
 import { cardName, cardSymbol, drawCard } from "./cards.js";
 import { drawAdvice, drawCostliest, drawNoAdvice } from "./coach.js";
 import { button, capital, counted, field, h, isForPage, listed, select, setToggle, toggle } from "./dom.js";
@@ -19,8 +19,6 @@ const ACTIONS = {
   pay: { label: "Pay", letter: "p", help: "a life, to refuse" },
 };
 const ON = "n";
-/** Milliseconds after which it is said that the coach takes its time. */
-const PATIENCE = 400;
 
 /** The page of the table at which the person sits; it goes on where it was left. */
 let kept = null;

@@ -2,10 +2,11 @@
  * Choosing a table: who plays, how many, by which rules; the rules in words while one chooses.
  */
 
-import { ApiError, post } from "./api.js";
+import { ApiError, PATIENCE, post } from "./api.js";
 import { field, freshId, h, select, toggle } from "./dom.js";
 import { pref, setPref } from "./prefs.js";
 
+const DEAL = "Deal the cards";
 const OTHER = "…";
 const ANY_AGENT = { summary: "Any agent by name, such as threshold:5." };
 const NUMBERS = {
@@ -233,7 +234,7 @@ class SetupPage {
     const coach = toggle("Coach", this.choice.coach, (on) => this.#set({ coach: on }));
     coach.setAttribute("aria-describedby", id);
     return h("div", { class: "buttons start-bar" },
-      h("button", { type: "submit", class: "primary start" }, "Deal the cards"),
+      this.startButton = h("button", { type: "submit", class: "primary start" }, DEAL),
       coach, h("p", { class: "hint", id }, "tells you after each decision what it was worth"));
   }
 
@@ -294,6 +295,7 @@ class SetupPage {
     event.preventDefault();
     if (this.busy) return;
     this.busy = true;
+    const patience = setTimeout(() => { this.startButton.textContent = "One moment …"; }, PATIENCE);
     const { name, opponents, coach } = this.choice;
     try {
       const answer = await post("tables", { rules: rulesText(this.choice), opponents, name, coach });
@@ -302,6 +304,8 @@ class SetupPage {
       if (!(error instanceof ApiError)) throw error;
       if (this.isWanted()) this.app.notice(error.message);
     } finally {
+      clearTimeout(patience);
+      this.startButton.textContent = DEAL;
       this.busy = false;
     }
   }
