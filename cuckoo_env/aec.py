@@ -198,7 +198,7 @@ from pettingzoo.utils.env_logger import EnvLogger
 from pettingzoo.utils.wrappers.order_enforcing import AECOrderEnforcingIterator
 
 from cuckoo_env import records, state
-from cuckoo_env.game import Bookmark, Game, IllegalActionError, read
+from cuckoo_env.game import Bookmark, Game, IllegalActionError, player_names, read
 from cuckoo_env.observation import Layout
 from cuckoo_env.render.display import RENDER_FPS, RENDER_MODES, Display
 from cuckoo_env.rules import Rules
@@ -345,7 +345,7 @@ class RawEnv(AECEnv[str, Observation, int]):
         )
         self._viewer = _one_of("viewer", viewer, [None, *range(self.rules.seats)])
         self._game = Game(self.rules)
-        self.possible_agents = [f"player_{seat}" for seat in range(self.rules.seats)]
+        self.possible_agents = player_names(self.rules.seats)
         self.render_mode, self._display = render_mode, Display(render_mode, self.possible_agents)
         self._seats = {agent: seat for seat, agent in enumerate(self.possible_agents)}
         self.observation_spaces = {agent: self._observation_space() for agent in self._seats}

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from cuckoo_env.cards import RANK_NAMES
+from cuckoo_env.events import listed
 from cuckoo_env.observation import Field, Layout
 from cuckoo_env.rules import Rules
 
@@ -125,7 +126,7 @@ def describe(
     plays = layout.view(values, "in_play")[:, 0] > 0
     hidden = [who(seat) for seat in np.flatnonzero(plays & ~known).tolist()]
     if hidden:
-        told.append(f"not known: the cards of {_listed(hidden)}")
+        told.append(f"not known: the cards of {listed(hidden)}")
     return [f"{each[0].upper()}{each[1:]}." for each in told]
 
 
@@ -159,10 +160,6 @@ def _checked(layout: Layout, vector: Sequence[float] | npt.NDArray[Any]) -> npt.
             " accepted: numbers from 0 to 1"
         )
     return values
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
 
 
 def _says(seat: int, you: str, others: str) -> str:

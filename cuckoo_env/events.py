@@ -193,6 +193,12 @@ def decode(row: Sequence[int]) -> Event:
     return Event(kind.name, **values)
 
 
+def listed(words: Sequence[str]) -> str:
+    """Words in a row, at least one: ``a``, ``a and b``, ``a, b and c``."""
+    *others, last = words
+    return f"{', '.join(others)} and {last}" if others else last
+
+
 def losses_stand(happened: Iterable[Event]) -> bool:
     """Whether the lives that were lost in a round are really lost.
 

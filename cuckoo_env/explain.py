@@ -31,6 +31,7 @@ from cuckoo_env.rules import (
     Rules,
     SwappedTurn,
     Ties,
+    differences,
 )
 
 CHOICES: Final[Mapping[str, Mapping[StrEnum, str]]] = MappingProxyType(
@@ -606,6 +607,7 @@ def has_pot(rules: Rules) -> bool:
     return is_played_for(rules) and rules.game is Length.MATCH
 
 
+@functools.lru_cache(maxsize=256)
 def title(rules: Rules, text: str = "") -> str:
     """A short name for people: a preset, and what differs from it.
 
@@ -620,10 +622,11 @@ def title(rules: Rules, text: str = "") -> str:
         'cuckoo, 4 lives'
     """
     preset = _preset(rules, text)
-    words = [_in_words(rules, field) for field in _differing(rules, preset)]
+    words = [_in_words(rules, field) for field in _differing(rules, _of_preset(preset))]
     return ", ".join([preset.replace("-", " "), *words])
 
 
+@functools.lru_cache(maxsize=256)
 def exact_text(rules: Rules, text: str = "") -> str:
     """The rules as text for :meth:`Rules.parse`, from the preset of :func:`title`.
 
@@ -631,13 +634,8 @@ def exact_text(rules: Rules, text: str = "") -> str:
         >>> exact_text(Rules.parse("onesies,seats=4"))
         'onesies,seats=4'
     """
-    preset, values = _preset(rules, text), rules.fields()
-    settings = [f"{field}={_as_written(values[field])}" for field in _differing(rules, preset)]
-    return ",".join([preset, *settings])
-
-
-def _as_written(value: str | float | None) -> str:
-    return "none" if value is None else str(value).removesuffix(".0")
+    preset = _preset(rules, text)
+    return ",".join([preset, *differences(rules, _of_preset(preset))])
 
 
 def _preset(rules: Rules, text: str) -> str:
@@ -646,19 +644,17 @@ def _preset(rules: Rules, text: str) -> str:
     if named in PRESETS:
         return named
     admitted = [name for name, preset in PRESETS.items() if preset.admits(rules.seats)]
-    return min(admitted, key=lambda name: len(_differing(rules, name)))
+    return min(admitted, key=lambda name: len(differences(rules, _of_preset(name))))
 
 
-def _differing(rules: Rules, preset: str) -> list[str]:
-    """The fields in which rules differ from a preset."""
-    alike = _of_preset(preset, seats=rules.seats)
-    fields = [name for name in FIELDS if getattr(rules, name) != getattr(alike, name)]
-    return fields if rules.seats == _of_preset(preset).seats else ["seats", *fields]
+def _differing(rules: Rules, base: Rules) -> list[str]:
+    """The fields in which rules differ from others."""
+    return [setting.partition("=")[0] for setting in differences(rules, base)]
 
 
 @functools.cache
-def _of_preset(preset: str, **changes: int) -> Rules:
-    return PRESETS[preset].rules(**changes)
+def _of_preset(name: str) -> Rules:
+    return PRESETS[name].rules()
 
 
 def _in_words(rules: Rules, field: str) -> str:
@@ -685,8 +681,7 @@ def together(rules: Rules) -> list[str]:
 
 def special(rules: Rules) -> list[str]:
     """The fields that differ from the defaults, other than the number of seats."""
-    plain = Rules(seats=rules.seats)
-    return [name for name in FIELDS[1:] if getattr(rules, name) != getattr(plain, name)]
+    return _differing(rules, Rules(seats=rules.seats))
 
 
 def _sentence(rules: Rules, name: str) -> str:

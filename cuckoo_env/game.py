@@ -699,6 +699,11 @@ def action_text(action: object) -> str:
     return ACTION_NAMES[number] if 0 <= number < N_ACTIONS else f"do {action!r}"
 
 
+def player_names(seats: int) -> list[str]:
+    """What programs call the seats: ``player_0``, ``player_1`` …."""
+    return [f"player_{seat}" for seat in range(seats)]
+
+
 def view_of(
     g: Any, rules: Rules, viewer: int, *, legal: tuple[str, ...], news: tuple[Event, ...] = ()
 ) -> View:

@@ -25,7 +25,7 @@ from cuckoo_env import events
 from cuckoo_env.cards import parse_card
 from cuckoo_env.events import Event
 from cuckoo_env.files import replacing
-from cuckoo_env.game import Game, IllegalActionError
+from cuckoo_env.game import Game, IllegalActionError, player_names
 from cuckoo_env.rules import FirstDealer, Rules, RulesError
 
 FORMAT: Final = "cuckoo-record/1"
@@ -214,9 +214,8 @@ def record(game: Game, names: Sequence[str] | None = None) -> Record:
     writer = _Writer(game.rules)
     for action, each in game.retold():
         writer.add(action, each)
-    seats = range(game.rules.seats)
     written: Record = {"format": FORMAT, "rules": _text(game.rules)}
-    written["seats"] = list(names) if names else [f"player_{seat}" for seat in seats]
+    written["seats"] = list(names) if names else player_names(game.rules.seats)
     if set(writer.staked) != {1}:
         written["staked"] = list(writer.staked)
     if writer.dealer_cut:

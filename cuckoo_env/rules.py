@@ -285,7 +285,7 @@ class Rules:
             if preset.admits(self.seats) and preset.rules() == self:
                 return name
         candidates = [
-            ",".join([name, *_differences(self, PRESETS[name].rules())]) for name in OPEN_PRESETS
+            ",".join([name, *differences(self, PRESETS[name].rules())]) for name in OPEN_PRESETS
         ]
         return min(candidates, key=lambda text: text.count(","))
 
@@ -478,8 +478,8 @@ def _parse_value(field: str, text: str) -> Any:
         return text
 
 
-def _differences(rules: Rules, base: Rules) -> list[str]:
-    """The settings that turn ``base`` into ``rules``, in the order of the fields."""
+def differences(rules: Rules, base: Rules) -> list[str]:
+    """The settings that turn ``base`` into ``rules``, such as ``lives=4``, in the order of the fields."""
     ours, theirs = rules.fields(), base.fields()
     theirs["decks"] = default_decks(rules.seats)
     return [f"{name}={_value_text(value)}" for name, value in ours.items() if value != theirs[name]]

@@ -66,7 +66,7 @@ from gymnasium import spaces
 from cuckoo_env import seeding
 from cuckoo_env.batch import RESTART
 from cuckoo_env.engine import ACTION_NAMES, N_ACTIONS
-from cuckoo_env.game import IllegalActionError
+from cuckoo_env.game import IllegalActionError, player_names
 from cuckoo_env.learner import Learners, Opponent, parse_seat, seed_words
 from cuckoo_env.render.display import RENDER_FPS, RENDER_MODES, Display
 from cuckoo_env.rules import Rules, RulesError
@@ -126,8 +126,7 @@ class CuckooEnv(gymnasium.Env[npt.NDArray[np.float32], np.int64]):
         self.seat = int(self._game.learners[0])
         self.observation_space = spaces.Box(0.0, 1.0, (self.layout.size,), np.float32)
         self.action_space = spaces.Discrete(self.layout.n_actions)
-        names = [f"player_{each}" for each in range(self.rules.seats)]
-        self._display = Display(render_mode, names)
+        self._display = Display(render_mode, player_names(self.rules.seats))
         self._is_running = self._has_begun = False
 
     @property

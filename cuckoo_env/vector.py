@@ -34,6 +34,7 @@ from gymnasium.vector.utils import batch_space
 
 from cuckoo_env import seeding
 from cuckoo_env.batch import LEAVE, RESTART
+from cuckoo_env.game import player_names
 from cuckoo_env.learner import Learners, Opponent, seed_words
 from cuckoo_env.render.display import RENDER_FPS, Display
 from cuckoo_env.rules import Rules
@@ -128,8 +129,7 @@ class CuckooVectorEnv(VectorEnv[Observations, npt.NDArray[Any], npt.NDArray[Any]
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self.action_space = batch_space(self.single_action_space, num_envs)
         self._mode, self._copy, self._has_reset = mode, copy, False
-        names = [f"player_{seat}" for seat in range(self.rules.seats)]
-        self.render_mode = render_mode
+        names, self.render_mode = player_names(self.rules.seats), render_mode
         self._display = Display(render_mode, names, modes=self.metadata["render_modes"])
 
     def reset(

@@ -85,6 +85,11 @@ def estimated_nodes(rules: Rules, places: int) -> float:
     return float(N_RANKS**places) * choices
 
 
+def is_solvable(rules: Rules) -> bool:
+    """Whether the trees of a match fit into memory."""
+    return estimated_nodes(rules, rules.seats) <= LARGEST
+
+
 class Match:
     """All positions that can arise, their rounds' trees, and where every reveal leads.
 
@@ -103,8 +108,8 @@ class Match:
     """
 
     def __init__(self, rules: Rules) -> None:
-        nodes = estimated_nodes(rules, rules.seats)
-        if nodes > LARGEST:
+        if not is_solvable(rules):
+            nodes = estimated_nodes(rules, rules.seats)
             raise TooLargeError(
                 f"rules: {rules} has about {nodes:.1e} nodes a round, more than the {LARGEST:.1e} that can be"
                 " solved; evaluate by sampling (--games), or learn an approximate best response"

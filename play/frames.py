@@ -413,7 +413,7 @@ class _Losses:
         """Who held the card that lost; of several who held it perhaps only one pays."""
         rank = rank_of(parse_card(self._cards[loser]))
         holders = [seat for seat, card in self._cards.items() if rank_of(parse_card(card)) == rank]
-        cards = _listed([card_symbol(parse_card(self._cards[seat])) for seat in holders])
+        cards = events.listed([card_symbol(parse_card(self._cards[seat])) for seat in holders])
         if self._pairs_are_safe:
             return f"{self._called(loser)} held the lowest that nobody shares, {cards}"
         if len(holders) == 1:
@@ -433,9 +433,3 @@ def _lives(count: int) -> str:
 
 def _number(count: int) -> str:
     return _NUMBERS[count] if count < len(_NUMBERS) else str(count)
-
-
-def _listed(words: Sequence[str]) -> str:
-    """``a``, ``a and b``, ``a, b and c``."""
-    *others, last = words
-    return f"{', '.join(others)} and {last}" if others else last

@@ -15,7 +15,7 @@ from typing import Final
 from cuckoo_env import agents
 from cuckoo_env.agents import KINDS, Agent, AgentError
 from cuckoo_env.agents.specs import Kind
-from cuckoo_env.evaluate.match import LARGEST, estimated_nodes
+from cuckoo_env.evaluate.match import is_solvable
 from cuckoo_env.rules import Rules
 
 DEFAULT: Final = "robin,alex"
@@ -128,7 +128,7 @@ def _no_best_response(opponent: Opponent, named: Sequence[str], rules: Rules) ->
     """Why there is no best response to the named agents under some rules; None if there is one."""
     if len(named) != rules.seats - 1:
         return f"{opponent.name} is made for a table of {len(named) + 1} seats."
-    if estimated_nodes(rules, rules.seats) > LARGEST:
+    if not is_solvable(rules):
         return f"{opponent.name} cannot be worked out at so large a table."
     whys = (unplayable(Opponent.of(spec), rules) for spec in named)
     return next((why for why in whys if why is not None), None)

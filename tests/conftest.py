@@ -5,6 +5,8 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import threading
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -24,6 +26,20 @@ def _the_coach_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
     if "cuckoo_env.play.table" in sys.modules:
         coach = importlib.import_module("cuckoo_env.play.coach")
         monkeypatch.setattr(coach, "PATIENCE", 600.0)
+
+
+@pytest.fixture
+def may_go_on(monkeypatch: pytest.MonkeyPatch) -> threading.Event:
+    """What the coach prepares is begun, and not ended before this is set."""
+    coach, event = importlib.import_module("cuckoo_env.play.coach"), threading.Event()
+    plain = coach.Solved
+
+    def slow(*arguments: Any) -> Any:
+        event.wait(60)
+        return plain(*arguments)
+
+    monkeypatch.setattr(coach, "Solved", slow)
+    return event
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

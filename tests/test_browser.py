@@ -12,7 +12,7 @@ import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import pytest
 
@@ -1710,15 +1710,13 @@ def test_the_search_for_secrets_finds_one_that_is_told(person: Any) -> None:
 
 # When things go wrong
 
+SERVER_GONE: Final = ("404", "ERR_CONNECTION_REFUSED", "ERR_EMPTY_RESPONSE", "ERR_CONNECTION_RESET")
+"""What a browser says of a server that was stopped, and of a table that was on it."""
+
 
 def test_a_restart_of_the_server_is_told(person: Any, served: Served) -> None:
     somebody = person()
-    somebody.expects = (
-        "404",
-        "ERR_CONNECTION_REFUSED",
-        "ERR_EMPTY_RESPONSE",
-        "ERR_CONNECTION_RESET",
-    )
+    somebody.expects = SERVER_GONE
     somebody.page.clock.install()
     somebody.sit_down()
     served.stop()
@@ -1740,12 +1738,7 @@ def test_a_restart_of_the_server_is_told(person: Any, served: Served) -> None:
 
 def test_a_server_that_is_gone_is_missed_without_a_click(person: Any, served: Served) -> None:
     somebody = person()
-    somebody.expects = (
-        "404",
-        "ERR_CONNECTION_REFUSED",
-        "ERR_EMPTY_RESPONSE",
-        "ERR_CONNECTION_RESET",
-    )
+    somebody.expects = SERVER_GONE
     somebody.page.clock.install()
     somebody.sit_down()
     served.stop()
@@ -1761,12 +1754,7 @@ def test_a_server_that_is_gone_is_missed_without_a_click(person: Any, served: Se
 
 def test_a_page_that_failed_is_drawn_when_the_server_is_back(person: Any, served: Served) -> None:
     somebody = person()
-    somebody.expects = (
-        "404",
-        "ERR_CONNECTION_REFUSED",
-        "ERR_EMPTY_RESPONSE",
-        "ERR_CONNECTION_RESET",
-    )
+    somebody.expects = SERVER_GONE
     somebody.page.clock.install()
     somebody.sit_down()
     served.stop()
@@ -1781,12 +1769,7 @@ def test_a_page_that_failed_is_drawn_when_the_server_is_back(person: Any, served
 
 def test_a_table_that_is_gone_tells_nothing_more(person: Any, served: Served) -> None:
     somebody = person(pace="calm")
-    somebody.expects = (
-        "404",
-        "ERR_CONNECTION_REFUSED",
-        "ERR_EMPTY_RESPONSE",
-        "ERR_CONNECTION_RESET",
-    )
+    somebody.expects = SERVER_GONE
     somebody.page.clock.install()
     somebody.go("new")
     somebody.page.click("text=Deal the cards")

@@ -575,15 +575,9 @@ def test_a_position_beyond_the_rules_is_sampled_also_at_a_small_table() -> None:
     assert advice.error > 0
 
 
-def test_nobody_waits_for_a_long_preparation(monkeypatch: pytest.MonkeyPatch) -> None:
-    may_go_on = threading.Event()
-
-    class Slow(Solved):
-        def __init__(self, *arguments: object) -> None:
-            may_go_on.wait(60)
-            super().__init__(*arguments)
-
-    monkeypatch.setattr(coaching, "Solved", Slow)
+def test_nobody_waits_for_a_long_preparation(
+    monkeypatch: pytest.MonkeyPatch, may_go_on: threading.Event
+) -> None:
     monkeypatch.setattr(coaching, "is_quick", lambda _: False)
     coach = coach_for("one-round,seats=2", "threshold:13")
     game = Game.from_position(coach.rules, dealer=1, lives=[3, 3], deal=["7c", "9h"])
@@ -844,15 +838,9 @@ def test_one_thread_prepares_and_skips_what_nobody_wants_any_more() -> None:
             promise.result()
 
 
-def test_who_has_waited_long_enough_gets_sampled_advice(monkeypatch: pytest.MonkeyPatch) -> None:
-    may_go_on = threading.Event()
-
-    class Slow(Solved):
-        def __init__(self, *arguments: object) -> None:
-            may_go_on.wait(60)
-            super().__init__(*arguments)
-
-    monkeypatch.setattr(coaching, "Solved", Slow)
+def test_who_has_waited_long_enough_gets_sampled_advice(
+    monkeypatch: pytest.MonkeyPatch, may_go_on: threading.Event
+) -> None:
     monkeypatch.setattr(coaching, "PATIENCE", 0.001)
     coach = Coach(Rules.parse("one-round,seats=2"), {1: Stranger()}, 0)
     game = Game.from_position(coach.rules, dealer=1, lives=[3, 3], deal=["7c", "9h"])

@@ -765,21 +765,16 @@ def test_a_server_that_ends_badly_forgets_no_more_tables() -> None:
     asyncio.run(run())
 
 
-def test_who_waits_for_the_coach_keeps_nobody_else_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
-    may_go_on, waiting = threading.Event(), threading.Semaphore(0)
-    many = 3 * server.AT_WORK
-
-    class Slow(coaching.Solved):
-        def __init__(self, *arguments: Any) -> None:
-            may_go_on.wait(60)
-            super().__init__(*arguments)
+def test_who_waits_for_the_coach_keeps_nobody_else_waiting(
+    monkeypatch: pytest.MonkeyPatch, may_go_on: threading.Event
+) -> None:
+    waiting, many = threading.Semaphore(0), 3 * server.AT_WORK
 
     def worth(coach: coaching.Coach, *arguments: Any) -> Any:
         waiting.release()
         return plain_worth(coach, *arguments)
 
     plain_worth = coaching.Coach._worth
-    monkeypatch.setattr(coaching, "Solved", Slow)
     monkeypatch.setattr(coaching.Coach, "_worth", worth)
     monkeypatch.setattr(coaching, "PATIENCE", 300)
     monkeypatch.setattr(coaching, "_prepared", Prepared())
